@@ -1,0 +1,93 @@
+package settings
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+)
+
+// variable is the part of a variable's name that stands for a flag or server:
+// "allow-path" is ALLOW_PATH.
+func variable(name string) string {
+	return strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+}
+
+// Variable is the name of the variable in the environment for a flag.
+func (s *Set) Variable(flag string) string { return s.prefix + variable(flag) }
+
+// fromEnvironment reads the variables of this server and refuses one that
+// belongs to no flag.
+func (s *Set) fromEnvironment(environ []string) (map[string]raw, error) {
+	flags := make(map[string]Flag, len(s.flags))
+	for _, f := range s.flags {
+		flags[s.Variable(f.Name)] = f
+	}
+	out := map[string]raw{}
+	for _, entry := range environ {
+		name, word, _ := strings.Cut(entry, "=")
+		name = foldVariable(name)
+		if !strings.HasPrefix(name, s.prefix) {
+			continue
+		}
+		f, known := flags[name]
+		if !known {
+			return nil, unknown("the variable "+name, name, keys(flags))
+		}
+		out[f.Name] = raw{words: f.splitVariable(word), source: name}
+	}
+	return out, nil
+}
+
+// foldVariable makes names comparable: Windows takes Path and PATH for one.
+func foldVariable(name string) string {
+	if runtime.GOOS == "windows" {
+		return strings.ToUpper(name)
+	}
+	return name
+}
+
+// splitVariable gives the elements of a variable: paths and patterns are
+// separated as in PATH, other words by commas.
+func (f Flag) splitVariable(word string) []string {
+	if f.Kind == Globs || f.Kind == List && f.Dir {
+		return strings.Split(word, string(os.PathListSeparator))
+	}
+	return f.split(word)
+}
+
+func placeOf(environ []string) place {
+	dir, _ := os.Getwd() // a directory that is gone: relative paths stay relative and are refused when opened
+	home := "HOME"
+	if runtime.GOOS == "windows" {
+		home = "USERPROFILE"
+	}
+	p := place{dir: dir}
+	for _, entry := range environ {
+		if name, word, _ := strings.Cut(entry, "="); foldVariable(name) == home {
+			p.home = word
+		}
+	}
+	return p
+}
+
+func keys[V any](m map[string]V) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// unknown refuses a name that belongs to no flag, with the nearest that does.
+func unknown(what, name string, known []string) error {
+	do := "Remove it"
+	if near := Nearest(name, known); near != "" {
+		do = fmt.Sprintf("Did you mean %s? If not, remove it", near)
+	}
+	return fault.New(fault.Misconfigured, what+" belongs to no setting of this server", do).With("unknown", name)
+}
