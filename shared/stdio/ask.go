@@ -1,0 +1,156 @@
+package stdio
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+)
+
+// inlineKey marks the context of a handler that the reader waits for: the
+// answer to a question would stand behind it in the stream for ever.
+type inlineKey struct{}
+
+var errInline = errors.New("the handler of a notification cannot ask the client")
+
+// RequestElicitation asks the person behind the client, where the client said
+// that it can do that, in that mode.
+func (s *session) RequestElicitation(ctx context.Context, request mcp.ElicitationRequest) (*mcp.ElicitationResult, error) {
+	can := s.GetClientCapabilities().Elicitation
+	if can == nil || request.Params.Mode == mcp.ElicitationModeURL && can.URL == nil {
+		return nil, server.ErrElicitationNotSupported
+	}
+	return ask[mcp.ElicitationResult](ctx, s, mcp.MethodElicitationCreate, request.Params)
+}
+
+// ListRoots asks for the client's roots, where the client said that it has some.
+func (s *session) ListRoots(ctx context.Context, _ mcp.ListRootsRequest) (*mcp.ListRootsResult, error) {
+	if s.GetClientCapabilities().Roots == nil {
+		return nil, server.ErrRootsNotSupported
+	}
+	return ask[mcp.ListRootsResult](ctx, s, mcp.MethodListRoots, nil)
+}
+
+// question is a request of ours.
+type question struct {
+	JSONRPC string        `json:"jsonrpc"`
+	ID      int64         `json:"id"`
+	Method  mcp.MCPMethod `json:"method"`
+	Params  any           `json:"params,omitempty"`
+}
+
+// ask sends a request to the client and waits for its answer. It waits as long
+// as ctx lasts; a person may be at the other end.
+func ask[Result any](ctx context.Context, s *session, method mcp.MCPMethod, params any) (*Result, error) {
+	if s.modern {
+		return nil, server.ErrServerInitiatedRequestUnsupported
+	}
+	if ctx.Value(inlineKey{}) != nil {
+		return nil, errInline
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	id, answers := s.conn.asks.begin()
+	defer s.conn.asks.end(id)
+	line, err := marshal(question{mcp.JSONRPC_VERSION, id, method, params})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.conn.out.write(line, s.call); err != nil {
+		return nil, err
+	}
+	select {
+	case m, ok := <-answers:
+		if !ok {
+			return nil, errClosed
+		}
+		return result[Result](method, m)
+	case <-ctx.Done():
+		s.withdraw(id)
+		return nil, context.Cause(ctx)
+	}
+}
+
+// withdraw tells the client that nobody waits for its answer any more.
+func (s *session) withdraw(id int64) {
+	line, _ := marshal(map[string]any{
+		"jsonrpc": mcp.JSONRPC_VERSION,
+		"method":  mcp.MethodNotificationCancelled,
+		"params":  map[string]any{"requestId": id},
+	})
+	s.conn.out.write(line, nil)
+}
+
+func result[Result any](method mcp.MCPMethod, m message) (*Result, error) {
+	if m.fault != nil {
+		var e mcp.JSONRPCErrorDetails
+		if err := json.Unmarshal(m.fault, &e); err != nil {
+			return nil, fmt.Errorf("%s: the client's error is malformed: %w", method, err)
+		}
+		return nil, fmt.Errorf("%s: the client refuses: %s (%d)", method, e.Message, e.Code)
+	}
+	r := new(Result)
+	if err := json.Unmarshal(m.result, r); err != nil {
+		return nil, fmt.Errorf("%s: the client's answer is malformed: %w", method, err)
+	}
+	return r, nil
+}
+
+// asks are the questions to the client that wait for an answer.
+type asks struct {
+	mu      sync.Mutex
+	last    int64
+	waiting map[string]chan message
+	closed  bool
+}
+
+func newAsks() *asks { return &asks{waiting: map[string]chan message{}} }
+
+// begin gives a question its id. The channel brings one answer, or is closed
+// when none can come.
+func (a *asks) begin() (int64, <-chan message) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.last++
+	answers := make(chan message, 1)
+	if a.closed {
+		close(answers)
+	} else {
+		a.waiting[strconv.FormatInt(a.last, 10)] = answers
+	}
+	return a.last, answers
+}
+
+func (a *asks) end(id int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.waiting, strconv.FormatInt(id, 10))
+}
+
+// answer brings an answer to its question. One that nobody waits for is left
+// alone: the question may have been withdrawn a moment ago.
+func (a *asks) answer(m message) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if answers, ok := a.waiting[m.key]; ok {
+		delete(a.waiting, m.key)
+		answers <- m
+	}
+}
+
+// close ends all waiting: the input has ended.
+func (a *asks) close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.closed = true
+	for key, answers := range a.waiting {
+		delete(a.waiting, key)
+		close(answers)
+	}
+}

@@ -1,0 +1,105 @@
+package stdio
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// call is one request between its line and its response.
+type call struct {
+	message
+	line    []byte
+	ctx     context.Context // ends when the client cancels, or the connection must end
+	cancel  context.CancelCauseFunc
+	dropped atomic.Bool // the client cancelled it: nothing of it may be written
+}
+
+// calls are the requests in flight: running, waiting for their turn, or waiting
+// for the client to read their response.
+type calls struct {
+	mu       sync.Mutex
+	byID     map[string]*call
+	bytes    int // of their lines
+	maxCalls int
+	maxBytes int
+	closed   bool
+	idle     chan struct{} // closed when closed and empty
+}
+
+func newCalls(maxCalls, maxBytes int) *calls {
+	return &calls{byID: map[string]*call{}, maxCalls: maxCalls, maxBytes: maxBytes, idle: make(chan struct{})}
+}
+
+// begin admits a request, or says why not. A single message always fits.
+func (s *calls) begin(c *call) *refusal {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return &refusal{code: codeBusy, text: "the server is ending", id: c.id}
+	}
+	if s.byID[c.key] != nil {
+		// With the id, the client would take this for the first one's answer.
+		return &refusal{code: mcp.INVALID_REQUEST, text: "a request with this id is still in flight", about: c.id}
+	}
+	if full := len(s.byID) >= s.maxCalls || s.bytes+len(c.line) > s.maxBytes; full && len(s.byID) > 0 {
+		return &refusal{code: codeBusy, text: "too many requests are in flight; send this one again when others are answered", id: c.id}
+	}
+	s.byID[c.key] = c
+	s.bytes += len(c.line)
+	return nil
+}
+
+// end forgets a call. Its id may be used again.
+func (s *calls) end(c *call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.byID, c.key)
+	s.bytes -= len(c.line)
+	s.settle()
+}
+
+// drop cancels the request with that id, which is answered no more. An unknown
+// id is the normal race with a response on its way.
+func (s *calls) drop(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.byID[key]; c != nil {
+		c.dropped.Store(true)
+		c.cancel(errCancelled)
+	}
+}
+
+// close admits nothing more, and ends the subscriptions, which would last as
+// long as the connection.
+func (s *calls) close() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for _, c := range s.byID {
+		if c.isListen() {
+			c.cancel(errClosing)
+		}
+	}
+	s.settle()
+	return s.idle
+}
+
+func (s *calls) settle() {
+	if !s.closed || len(s.byID) > 0 {
+		return
+	}
+	select {
+	case <-s.idle:
+	default:
+		close(s.idle)
+	}
+}
+
+func (s *calls) len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.byID)
+}

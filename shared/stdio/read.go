@@ -1,0 +1,125 @@
+package stdio
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// read takes lines until the input ends or the connection does. The goroutine
+// that has read a request also handles it, and a new one reads on: so a request
+// is not handed from one thread to another before its work begins.
+func (c *conn) read(in *lines) {
+	for {
+		line, err := in.next()
+		if tooLong, ok := err.(*oversize); ok {
+			c.refuse(tooLong.refusal())
+			continue
+		}
+		if err != nil {
+			c.ended <- err
+			return
+		}
+		if work := c.accept(line); work != nil {
+			go c.read(in)
+			c.run(work)
+			return
+		}
+	}
+}
+
+// accept does what a line asks for, or returns the request that is left to do.
+func (c *conn) accept(line []byte) *call {
+	m, no := parse(line)
+	switch {
+	case no != nil:
+		c.refuse(no)
+	case m.isAnswer():
+		c.asks.answer(m)
+	case m.isCancel():
+		c.calls.drop(m.cancel)
+	case m.isNotification():
+		c.note(m, line)
+	default:
+		return c.admit(m, line)
+	}
+	return nil
+}
+
+func (c *conn) admit(m message, line []byte) *call {
+	work := &call{message: m, line: line}
+	var ctx context.Context
+	ctx, work.cancel = context.WithCancelCause(c.base)
+	work.ctx = ctx
+	if no := c.calls.begin(work); no != nil {
+		work.cancel(errCancelled)
+		c.refuse(no)
+		return nil
+	}
+	if m.isInline() {
+		c.run(work)
+		return nil
+	}
+	return work
+}
+
+// note handles a notification before the next line is looked at, so that what
+// the client tells counts for what it asks afterwards.
+func (c *conn) note(m message, line []byte) {
+	s := c.session.forRequest(m, nil)
+	defer s.end()
+	c.handle(c.h.WithContext(context.WithValue(c.base, inlineKey{}, true), s), m, line)
+}
+
+// run brings a request to its response.
+func (c *conn) run(work *call) {
+	defer c.calls.end(work)
+	defer work.cancel(errCancelled)
+	s := c.session.forRequest(work.message, work)
+	response := c.respond(work, s)
+	s.end() // its notifications are written; now the response may be
+	c.out.write(encode(response, work.id), work)
+}
+
+// respond waits for a free slot and handles the request.
+func (c *conn) respond(work *call, s *session) mcp.JSONRPCMessage {
+	if !work.isInline() && !work.isListen() {
+		select {
+		case c.slots <- struct{}{}:
+			defer func() { <-c.slots }()
+		case <-work.ctx.Done():
+			return (&refusal{code: codeBusy, text: context.Cause(work.ctx).Error()}).message()
+		}
+	}
+	if work.isListen() {
+		if err := c.h.RegisterSession(work.ctx, s); err != nil {
+			return internalError()
+		}
+		defer c.h.UnregisterSession(context.WithoutCancel(work.ctx), s.SessionID())
+	}
+	ctx := c.h.WithContext(c.o.Context(work.ctx, idText(work.id)), s)
+	return c.handle(ctx, work.message, work.line)
+}
+
+// handle calls the handler; a panic in it ends the request and nothing else.
+func (c *conn) handle(ctx context.Context, m message, line []byte) (response mcp.JSONRPCMessage) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.o.Log.Error("a handler panicked", "method", m.method, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			response = internalError()
+		}
+	}()
+	response = c.h.HandleMessage(ctx, json.RawMessage(line))
+	if response == nil && !m.isNotification() {
+		return internalError()
+	}
+	return response
+}
+
+func (c *conn) refuse(no *refusal) {
+	c.o.Log.Warn("a line was refused", "code", no.code, "reason", no.text)
+	c.out.write(encode(no.message(), no.id), nil)
+}
