@@ -1,0 +1,148 @@
+// Package glob decides whether a slash-separated path has the shape that a
+// pattern describes.
+//
+//   - any run of characters within one component, also none, also a leading dot
+//     ?        one character, not a slash
+//     **       as a whole component: any number of components, also none
+//     [a-z]    one character of a class; [!a] and [^a] one that is not in it; never a slash
+//     {a,b}    either; may be nested and may hold slashes
+//     \x       the character x itself
+//
+// It refuses to look at files, to read a pattern without a slash as "at any
+// depth" (that is the caller's rule; see [Pattern.MatchName]), and to take more
+// than linear time in the path: what is not a plain comparison is matched by RE2,
+// which does not backtrack, so that *a*a*a*b on a long row of a is harmless.
+package glob
+
+import (
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+)
+
+const (
+	// MaxPattern is the longest pattern in bytes.
+	MaxPattern = 4096
+	// maxExpanded limits the text that the braces of one pattern stand for, in
+	// bytes: {a,b}{a,b}… doubles with every pair.
+	maxExpanded = 16 << 10
+)
+
+// Pattern is a compiled pattern. The zero Pattern matches nothing.
+type Pattern struct {
+	text  string
+	fold  bool
+	plain []plain        // alternatives that are a comparison
+	rest  *regexp.Regexp // the other alternatives, or nil
+	whole *regexp.Regexp // all alternatives, for folding what is not ASCII; or nil
+	ruins bool           // an alternative holds U+FFFD, which RE2 takes for any invalid byte
+}
+
+// Compile reads a pattern. Its errors are fault.ParamInvalid.
+func Compile(pattern string) (Pattern, error) { return compile(pattern, false) }
+
+// CompileFold is Compile for names whose case does not matter (simple Unicode
+// folding).
+func CompileFold(pattern string) (Pattern, error) { return compile(pattern, true) }
+
+// String is the pattern as it was given.
+func (p Pattern) String() string { return p.text }
+
+// Match says whether the whole of rel has the shape of the pattern.
+func (p Pattern) Match(rel string) bool {
+	if p.whole != nil && !isASCII(rel) {
+		return p.search(p.whole, rel)
+	}
+	for _, alternative := range p.plain {
+		if alternative.match(rel, p.fold) {
+			return true
+		}
+	}
+	return p.rest != nil && p.search(p.rest, rel)
+}
+
+func (p Pattern) search(expr *regexp.Regexp, rel string) bool {
+	if p.ruins && !utf8.ValidString(rel) {
+		return false
+	}
+	return expr.MatchString(rel)
+}
+
+// MatchName is Match on the last component of rel.
+func (p Pattern) MatchName(rel string) bool {
+	return p.Match(rel[strings.LastIndexByte(rel, '/')+1:])
+}
+
+func compile(pattern string, fold bool) (Pattern, error) {
+	if err := checkText(pattern); err != nil {
+		return Pattern{}, err.With("pattern", pattern)
+	}
+	alternatives, err := expand(pattern)
+	if err != nil {
+		return Pattern{}, err.With("pattern", pattern)
+	}
+	p := Pattern{text: pattern, fold: fold, ruins: strings.ContainsRune(pattern, utf8.RuneError)}
+	if err := p.build(alternatives); err != nil {
+		return Pattern{}, err.With("pattern", pattern)
+	}
+	return p, nil
+}
+
+// build sorts the alternatives into comparisons and expressions.
+func (p *Pattern) build(alternatives []string) *fault.Error {
+	var all, rest []string
+	for _, a := range alternatives {
+		expr, err := translate(a)
+		if err != nil {
+			return err
+		}
+		all = append(all, expr)
+		if pl, ok := plainOf(a); ok && (!p.fold || isASCII(a)) {
+			p.plain = append(p.plain, pl)
+			continue
+		}
+		rest = append(rest, expr)
+	}
+	if len(rest) > 0 {
+		p.rest = anchored(rest, p.fold)
+	}
+	if p.fold && len(p.plain) > 0 {
+		p.whole = anchored(all, p.fold)
+	}
+	return nil
+}
+
+func checkText(pattern string) *fault.Error {
+	switch {
+	case pattern == "":
+		return bad("the pattern is empty", "Use ** to match everything")
+	case len(pattern) > MaxPattern:
+		return fault.New(fault.ParamInvalid, "the pattern is longer than 4096 bytes", "Use a shorter pattern").With("limit", MaxPattern)
+	case !utf8.ValidString(pattern):
+		return bad("the pattern is not valid UTF-8", "Use ? for a byte that is not text")
+	}
+	return nil
+}
+
+func bad(msg, do string) *fault.Error { return fault.New(fault.ParamInvalid, msg, do) }
+
+// anchored compiles what translate made; translate only makes valid RE2, so that
+// MustCompile panicking would be a fault of translate.
+func anchored(alternatives []string, fold bool) *regexp.Regexp {
+	flags := "(?s)"
+	if fold {
+		flags = "(?si)"
+	}
+	return regexp.MustCompile(flags + `\A(?:` + strings.Join(alternatives, "|") + `)\z`)
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}

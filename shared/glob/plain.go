@@ -1,0 +1,63 @@
+package glob
+
+import "strings"
+
+// plain is an alternative with at most one star and nothing else special, after
+// an optional leading **/. Most patterns are of this kind, and a comparison of
+// strings is many times faster than a regular expression.
+type plain struct {
+	anyDepth bool // began with **/
+	slashes  int  // in head and tail
+	head     string
+	star     bool
+	tail     string
+}
+
+func plainOf(alternative string) (plain, bool) {
+	text, anyDepth := strings.CutPrefix(alternative, "**/")
+	if strings.ContainsAny(text, `?[\`) || strings.Contains(text, "**") || strings.Count(text, "*") > 1 {
+		return plain{}, false
+	}
+	head, tail, star := strings.Cut(text, "*")
+	return plain{
+		anyDepth: anyDepth,
+		slashes:  strings.Count(text, "/"),
+		head:     head,
+		star:     star,
+		tail:     tail,
+	}, true
+}
+
+// match compares; with fold, both sides must be ASCII.
+func (p plain) match(rel string, fold bool) bool {
+	if p.anyDepth {
+		rel = lastComponents(rel, p.slashes+1)
+	}
+	if !p.star {
+		return same(rel, p.head, fold)
+	}
+	if len(rel) < len(p.head)+len(p.tail) {
+		return false
+	}
+	middle := len(rel) - len(p.tail)
+	return same(rel[:len(p.head)], p.head, fold) &&
+		same(rel[middle:], p.tail, fold) &&
+		strings.IndexByte(rel[len(p.head):middle], '/') < 0
+}
+
+func same(a, b string, fold bool) bool {
+	return a == b || fold && len(a) == len(b) && strings.EqualFold(a, b)
+}
+
+// lastComponents cuts rel down to its last n components.
+func lastComponents(rel string, n int) string {
+	for i := len(rel) - 1; i >= 0; i-- {
+		if rel[i] != '/' {
+			continue
+		}
+		if n--; n == 0 {
+			return rel[i+1:]
+		}
+	}
+	return rel
+}
