@@ -1,0 +1,119 @@
+package lines
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+)
+
+// text is the first size bytes of an io.ReaderAt, read in blocks.
+type text struct {
+	r    io.ReaderAt
+	size int64
+	buf  []byte
+}
+
+func (z sizes) read(ctx context.Context, r io.ReaderAt, size int64, w Want) (Window, error) {
+	w, err := w.checked()
+	if err != nil {
+		return Window{}, err
+	}
+	t := &text{r, size, make([]byte, max(0, min(int64(z.block), size)))}
+	at, line := int64(0), int64(1)
+	if w.Offset < 0 {
+		at, line, err = t.fromEnd(ctx, -w.Offset, size <= z.countAll)
+		if err != nil {
+			return Window{}, err
+		}
+		w.Offset = line
+	}
+	s := newScan(w, line)
+	for pos := at; ; {
+		b, err := t.block(ctx, pos)
+		if err != nil {
+			return Window{}, err
+		}
+		pos += int64(len(b))
+		s.feed(b)
+		if len(b) == 0 || pos >= size {
+			return s.finish(true), nil
+		}
+		if s.taken && s.more && size > z.countAll {
+			return s.finish(false), nil
+		}
+	}
+}
+
+// block reads at pos as much as the buffer holds; nothing at the end.
+func (t *text) block(ctx context.Context, pos int64) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fault.From(err)
+	}
+	n := min(int64(len(t.buf)), t.size-pos)
+	if n <= 0 {
+		return nil, nil
+	}
+	got, err := t.r.ReadAt(t.buf[:n], pos)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fault.From(err)
+	}
+	return t.buf[:got], nil
+}
+
+// fromEnd finds where the n-th line from the end begins, and its number: from
+// the start if the search got there or numbered is set, else -n.
+func (t *text) fromEnd(ctx context.Context, n int64, numbered bool) (at, line int64, err error) {
+	at, err = t.back(ctx, n)
+	if err != nil || at == 0 {
+		return 0, 1, err
+	}
+	if !numbered {
+		return at, -n, nil
+	}
+	line, err = t.lineAt(ctx, at)
+	return at, line, err
+}
+
+// back is where the n-th line from the end begins, 0 if there are fewer. The
+// line feed that ends the text begins no line.
+func (t *text) back(ctx context.Context, n int64) (int64, error) {
+	for end := t.size - 1; end > 0; {
+		from := max(0, end-int64(len(t.buf)))
+		b, err := t.block(ctx, from)
+		if err != nil {
+			return 0, err
+		}
+		b = b[:min(int64(len(b)), end-from)]
+		if c := int64(bytes.Count(b, newline)); c < n {
+			n -= c
+			end = from
+			continue
+		}
+		for ; n > 1; n-- {
+			b = b[:bytes.LastIndexByte(b, '\n')]
+		}
+		return from + int64(bytes.LastIndexByte(b, '\n')) + 1, nil
+	}
+	return 0, nil
+}
+
+// lineAt is the number of the line that begins at at.
+func (t *text) lineAt(ctx context.Context, at int64) (int64, error) {
+	line := int64(1)
+	for pos := int64(0); pos < at; {
+		b, err := t.block(ctx, pos)
+		if err != nil {
+			return 0, err
+		}
+		if len(b) == 0 {
+			break
+		}
+		b = b[:min(int64(len(b)), at-pos)]
+		line += int64(bytes.Count(b, newline))
+		pos += int64(len(b))
+	}
+	return line, nil
+}
