@@ -1,0 +1,101 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// MaxLine bounds one line of the log, its newline included, in bytes.
+const MaxLine = 64 << 10
+
+const (
+	// chainRoom is what seq, prev, hash and newline take beside the body.
+	chainRoom = 256
+	maxBody   = MaxLine - chainRoom
+)
+
+// What an event is reduced to when its line would be too long. JSON may write
+// one byte as six (\u0001), and the sum of these limits times six stays below
+// maxBody.
+const (
+	maxCause   = 2048
+	maxPaths   = 8
+	maxPath    = 512
+	maxName    = 128
+	cutMark    = "… [cut]"
+	emptySeq   = `{"seq":0,`
+	emptyChain = `,"prev":"","hash":""}`
+)
+
+// bodyOf is e as JSON from "time" to "bytes": without braces and without its
+// place in the chain, which is known only under the lock. It never exceeds
+// maxBody and never fails on what a caller can put into an Event.
+func bodyOf(e Event) ([]byte, error) {
+	e.Seq, e.Prev, e.Hash = 0, "", ""
+	b, err := marshal(e)
+	if err != nil || len(b) > maxBody {
+		b, err = marshal(reduced(e))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(bytes.TrimPrefix(b, []byte(emptySeq)), []byte(emptyChain)), nil
+}
+
+// marshal is JSON without the HTML escapes that make < and > unreadable.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// reduced is e with every part bounded: arguments become their digest.
+func reduced(e Event) Event {
+	if e.Arguments != nil {
+		e.Arguments = digestJSON(e.Arguments)
+	}
+	for _, s := range []*string{&e.Server, &e.Version, &e.Session, &e.Client, &e.RequestID, &e.Tool, &e.Verdict, &e.Rule, &e.Outcome, &e.Code} {
+		*s = cut(*s, maxName)
+	}
+	e.Cause = cut(e.Cause, maxCause)
+	e.Paths = fewer(e.Paths)
+	if math.IsNaN(e.DurationMS) || math.IsInf(e.DurationMS, 0) {
+		e.DurationMS = 0
+	}
+	if y := e.Time.Year(); y < 0 || y > 9999 { // RFC 3339 has no others
+		e.Time = time.Time{}
+	}
+	return e
+}
+
+// fewer is the first paths, each cut, and a word on how many are left out.
+func fewer(paths []string) []string {
+	var kept []string
+	for _, p := range paths[:min(len(paths), maxPaths)] {
+		kept = append(kept, cut(p, maxPath))
+	}
+	if more := len(paths) - len(kept); more > 0 {
+		kept = append(kept, "… and "+strconv.Itoa(more)+" more")
+	}
+	return kept
+}
+
+// cut is s if it has at most max bytes, else its beginning up to a rune border
+// and a mark.
+func cut(s string, max int) string {
+	if len(s) <= max {
+		return s
+	}
+	for max > 0 && !utf8.RuneStart(s[max]) {
+		max--
+	}
+	return s[:max] + cutMark
+}

@@ -1,0 +1,68 @@
+package audit
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+)
+
+// headSize is the size of the head record in bytes: one sector, so that it is
+// either the old one or the new one after a crash.
+const headSize = 512
+
+// head is what the log ends with. It is kept beside the log so that nobody has
+// to read the log to go on with it, and so that lines taken from its end are
+// missed.
+type head struct {
+	Seq     uint64 `json:"seq"`               // of the last event, 0 for none
+	Hash    string `json:"hash"`              // of the last event
+	Size    int64  `json:"size"`              // of the log file in bytes
+	Rotated int    `json:"rotated"`           // number of the newest rotated file, 0 for none
+	From    uint64 `json:"from"`              // the oldest event that Keep has not pruned
+	Rebuilt uint64 `json:"rebuilt,omitempty"` // the event after which a lost head was made anew
+}
+
+// record is h as it stands in the file: JSON, a checksum, and blanks.
+func (h head) record() ([]byte, error) {
+	b, err := json.Marshal(h)
+	if err != nil {
+		return nil, err
+	}
+	b = append(append(b, ' '), headSum(b)...)
+	if len(b) >= headSize {
+		return nil, errors.New("the head record outgrew its sector")
+	}
+	b = append(b, bytes.Repeat([]byte{' '}, headSize-1-len(b))...)
+	return append(b, '\n'), nil
+}
+
+// parseHead reads a record; false for one that is empty, torn or edited.
+func parseHead(raw []byte) (head, bool) {
+	var h head
+	text := bytes.TrimRight(raw, " \n")
+	at := bytes.LastIndexByte(text, ' ')
+	if len(raw) != headSize || at < 0 || headSum(text[:at]) != string(text[at+1:]) {
+		return h, false
+	}
+	err := json.Unmarshal(text[:at], &h)
+	return h, err == nil
+}
+
+func headSum(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:8])
+}
+
+// readHead is the record in f, shorter than headSize where it is not complete.
+func readHead(f *os.File) ([]byte, error) {
+	raw := make([]byte, headSize)
+	n, err := f.ReadAt(raw, 0)
+	if err == io.EOF {
+		err = nil
+	}
+	return raw[:n], err
+}

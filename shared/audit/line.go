@@ -1,0 +1,62 @@
+package audit
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Line is the event for a person at a terminal: local time, verdict and
+// outcome, tool, first path, code and duration. Whatever came from a client is
+// escaped, so that a name can neither forge a line nor command the terminal.
+func (e Event) Line() string {
+	fields := []string{
+		e.Time.Local().Format("2006-01-02 15:04:05.000"),
+		fmt.Sprintf("%-13s", visible(e.Verdict)+"/"+visible(e.Outcome)),
+		fmt.Sprintf("%-24s", visible(e.Tool)),
+		e.firstPath(),
+	}
+	if e.Code != "" {
+		fields = append(fields, visible(e.Code))
+	}
+	if e.Outcome != "begin" {
+		fields = append(fields, milliseconds(e.DurationMS))
+	}
+	return strings.Join(fields, "  ")
+}
+
+func (e Event) firstPath() string {
+	switch len(e.Paths) {
+	case 0:
+		return "-"
+	case 1:
+		return visible(e.Paths[0])
+	}
+	return fmt.Sprintf("%s (+%d)", visible(e.Paths[0]), len(e.Paths)-1)
+}
+
+func milliseconds(ms float64) string {
+	return time.Duration(ms * float64(time.Millisecond)).Round(10 * time.Microsecond).String()
+}
+
+// visible shows every character that is not plainly printable as its escape.
+func visible(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case r == ' ' || unicode.IsPrint(r):
+			b.WriteRune(r)
+		default:
+			quoted := strconv.QuoteRuneToASCII(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		}
+		i += n
+	}
+	return b.String()
+}
