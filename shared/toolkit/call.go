@@ -1,0 +1,201 @@
+package toolkit
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/multiollama/mcp-server/shared/audit"
+	"github.com/multiollama/mcp-server/shared/fault"
+)
+
+func processID() int { return os.Getpid() }
+
+// call is one call on its way. Its invariant: every call leaves exactly one
+// last event, whatever its function does.
+type call struct {
+	server  *Server
+	id      string
+	session string
+	effect  Effect
+	started time.Time
+	event   audit.Event // what begin and end have in common
+	ran     bool        // the function was started
+	sent    progress
+}
+
+type callKey struct{}
+
+// callFrom is the call whose function runs with ctx, or nil.
+func callFrom(ctx context.Context) *call {
+	c, _ := ctx.Value(callKey{}).(*call)
+	return c
+}
+
+// call takes a tool call all the way: rate limit, decoding, begin recorded,
+// function, end recorded, result.
+func (s *Server) call(ctx context.Context, t *Tool, args json.RawMessage, token mcp.ProgressToken) *mcp.CallToolResult {
+	c := s.open(ctx, t.Name, t.Effect)
+	c.sent.token = token
+	c.event.Arguments = s.masked(args, t.quiet)
+	out, err := c.attempt(ctx, t, args)
+	if failed := c.end(out.bytes, err); failed != nil {
+		err = failed
+	}
+	if err != nil {
+		return s.refusal(err, s.config.Clock(), c.id)
+	}
+	return s.result(out)
+}
+
+// open starts the record of a call.
+func (s *Server) open(ctx context.Context, name string, effect Effect) *call {
+	c := &call{server: s, id: requestID(ctx), effect: effect, started: s.config.Clock()}
+	c.event = audit.Event{
+		Server: s.config.Name, Version: s.config.Version, PID: s.pid,
+		RequestID: c.id, Tool: name, Verdict: "allow",
+	}
+	if session := server.ClientSessionFromContext(ctx); session != nil {
+		c.session = session.SessionID()
+	}
+	c.event.Session, c.event.Client = c.session, clientName(ctx)
+	return c
+}
+
+// clientName is how the client calls itself; nobody has verified it.
+func clientName(ctx context.Context) string {
+	var client mcp.Implementation
+	if info := server.RequestProtocolInfoFromContext(ctx); info != nil && info.ClientInfo != nil {
+		client = *info.ClientInfo
+	} else if session, ok := server.ClientSessionFromContext(ctx).(server.SessionWithClientInfo); ok {
+		client = session.GetClientInfo()
+	}
+	if client.Version == "" {
+		return clip(client.Name)
+	}
+	return clip(client.Name + " " + client.Version)
+}
+
+func (s *Server) masked(args json.RawMessage, quiet map[string]bool) json.RawMessage {
+	if s.config.Audit == nil || len(bytes.TrimSpace(args)) == 0 {
+		return nil
+	}
+	return audit.MaskArguments(args, quiet)
+}
+
+// attempt is everything between the two events that a client can be refused by.
+func (c *call) attempt(ctx context.Context, t *Tool, args json.RawMessage) (outcome, *fault.Error) {
+	if err := c.server.limits.take(c.session, c.started); err != nil {
+		c.event.Verdict, c.event.Rule = "deny", "rate-limit"
+		return outcome{}, err
+	}
+	ready, err := t.prepare(args)
+	if err != nil {
+		return outcome{}, fault.From(err)
+	}
+	for _, path := range ready.paths {
+		c.event.Paths = append(c.event.Paths, c.server.config.Locate(path))
+	}
+	if err := c.begin(); err != nil {
+		return outcome{}, err
+	}
+	return guarded(func() (outcome, error) {
+		c.ran = true
+		defer c.sent.close()
+		return ready.run(context.WithValue(ctx, callKey{}, c))
+	})
+}
+
+// guarded runs a function of ours so that its panic is an error with the stack
+// as its cause, and any error one of the table.
+func guarded[T any](run func() (T, error)) (out T, failed *fault.Error) {
+	defer func() {
+		if r := recover(); r != nil {
+			var zero T
+			out, failed = zero, fault.From(fmt.Errorf("panic: %v\n%s", r, debug.Stack()))
+		}
+	}()
+	out, err := run()
+	return out, fault.From(err)
+}
+
+// begin records the intent of what writes or runs. Where the record is
+// required and fails, nothing is started.
+func (c *call) begin() *fault.Error {
+	if c.effect == Reads || c.server.config.Audit == nil {
+		return nil
+	}
+	e := c.event
+	e.Outcome, e.Time = "begin", c.started
+	return c.record(e)
+}
+
+// end records how the call ended. Where the record is required and fails, what
+// was read is withheld; what was written or run has happened, and is told.
+func (c *call) end(bytes int64, err *fault.Error) *fault.Error {
+	e := c.event
+	now := c.server.config.Clock()
+	e.Time, e.DurationMS = now, float64(now.Sub(c.started))/float64(time.Millisecond)
+	e.Outcome, e.Bytes = "ok", bytes
+	if err != nil {
+		c.describe(&e, err)
+	}
+	if failed := c.record(e); failed != nil && c.effect == Reads && err == nil {
+		return failed
+	}
+	return nil
+}
+
+// describe writes a failure into an event.
+func (c *call) describe(e *audit.Event, err *fault.Error) {
+	e.Code, e.Outcome = string(err.Code), "error"
+	switch err.Code.Category() {
+	case "SECURITY", "AUTH":
+		e.Verdict = "deny"
+	}
+	if e.Verdict == "deny" || !c.ran {
+		e.Outcome = "refused"
+	}
+	if rule, ok := err.Details["rule"].(string); ok {
+		e.Rule = rule
+	}
+	if err.Err != nil {
+		e.Cause = err.Err.Error()
+	}
+	if err.Code == fault.Internal {
+		c.server.config.Log.Error("a call met a fault of the server", "tool", e.Tool, "request_id", e.RequestID, "cause", e.Cause)
+	}
+}
+
+// record stores an event; nil also where it failed and is not required.
+func (c *call) record(e audit.Event) *fault.Error {
+	s := c.server
+	if s.config.Audit == nil {
+		return nil
+	}
+	err := s.config.Audit.Record(e)
+	if err == nil {
+		return nil
+	}
+	s.config.Log.Error("an audit event could not be stored", "tool", e.Tool, "request_id", e.RequestID, "cause", err)
+	if !s.config.AuditRequired {
+		return nil
+	}
+	return fault.New(fault.Unavailable, "the audit log cannot be written, and this server does nothing unrecorded", "Ask the person who runs this server to check its audit log").Because(err)
+}
+
+// refuseUnknown records and answers a call of a tool that is not offered.
+func (s *Server) refuseUnknown(ctx context.Context, name string, args json.RawMessage) *mcp.CallToolResult {
+	c := s.open(ctx, clip(name), Reads)
+	c.event.Arguments = s.masked(args, nil)
+	err := s.config.Vocabulary.absent(name)
+	c.end(0, err)
+	return s.refusal(err, s.config.Clock(), c.id)
+}

@@ -1,0 +1,69 @@
+package toolkit
+
+import (
+	"context"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+)
+
+// progressPause is the least time between two notifications of one call.
+const progressPause = 100 * time.Millisecond
+
+// progress is what was told of one call so far.
+type progress struct {
+	mu     sync.Mutex
+	token  mcp.ProgressToken
+	last   time.Time
+	done   float64
+	any    bool
+	closed bool
+}
+
+// Progress tells the client how far a call has come. It does nothing where the
+// client did not ask for it, at most ten times a second, never after the call
+// has ended, and only for a done that is more than the last one: the protocol
+// wants the value to grow with each notification. A total of 0 is unknown.
+func Progress(ctx context.Context, done, total float64, message string) {
+	c := callFrom(ctx)
+	if c == nil || c.sent.token == nil {
+		return
+	}
+	c.sent.mu.Lock()
+	defer c.sent.mu.Unlock()
+	if !c.sent.worth(done, c.server.config.Clock()) {
+		return
+	}
+	params := map[string]any{"progressToken": c.sent.token, "progress": done}
+	if total > 0 {
+		params["total"] = total
+	}
+	if message != "" {
+		params["message"] = message
+	}
+	if s := server.ServerFromContext(ctx); s != nil {
+		_ = s.SendNotificationToClient(ctx, string(mcp.MethodNotificationProgress), params) // losing one is harmless
+	}
+}
+
+// worth decides whether to tell, and then remembers it.
+func (p *progress) worth(done float64, now time.Time) bool {
+	if p.closed || math.IsNaN(done) || math.IsInf(done, 0) {
+		return false
+	}
+	if p.any && (done <= p.done || now.Sub(p.last) < progressPause) {
+		return false
+	}
+	p.any, p.done, p.last = true, done, now
+	return true
+}
+
+// close ends the telling: a notification after the answer confuses clients.
+func (p *progress) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+}

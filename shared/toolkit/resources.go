@@ -1,0 +1,158 @@
+package toolkit
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+)
+
+// Resources is one template of MCP resources. Reads are limited and recorded as
+// tool calls are, under the name resources/read.
+type Resources struct {
+	URITemplate      string // RFC 6570
+	Name, Title, Doc string
+	Read             func(ctx context.Context, uri string) ([]ResourceContent, error)
+	// Complete offers values for the template's variable; nil offers none. At
+	// most 100 are sent (MCP, completion).
+	Complete func(ctx context.Context, prefix string) (values []string, total int, more bool, err error)
+}
+
+// ResourceContent is what stands under a URI: text, or a blob where that is not nil.
+type ResourceContent struct {
+	URI, MIME, Text string
+	Blob            []byte
+}
+
+const maxCompletions = 100
+
+func (r *Resources) check() error {
+	var t mcp.URITemplate
+	if err := t.UnmarshalJSON(mustJSON(r.URITemplate)); err != nil || r.URITemplate == "" {
+		return misconfigured("the resource template " + quote(r.URITemplate) + " is not well-formed")
+	}
+	if r.Name == "" || r.Read == nil {
+		return misconfigured("the resource template has no name or nothing that reads it")
+	}
+	return nil
+}
+
+func (r *Resources) template() mcp.ResourceTemplate {
+	return mcp.NewResourceTemplate(r.URITemplate, r.Name, mcp.WithTemplateTitle(r.Title), mcp.WithTemplateDescription(r.Doc))
+}
+
+// readResource is a read, guarded as a tool call is.
+func (s *Server) readResource(ctx context.Context, r mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+	uri := r.Params.URI
+	contents, err := reading(ctx, s, string(mcp.MethodResourcesRead), uri, func(ctx context.Context) ([]ResourceContent, error) {
+		return s.config.Resources.Read(ctx, uri)
+	})
+	if err != nil {
+		return nil, err
+	}
+	all := make([]mcp.ResourceContents, len(contents))
+	for i, c := range contents {
+		all[i] = c.block()
+	}
+	return all, nil
+}
+
+func (c ResourceContent) block() mcp.ResourceContents {
+	if c.Blob != nil {
+		return mcp.BlobResourceContents{URI: c.URI, MIMEType: c.MIME, Blob: base64.StdEncoding.EncodeToString(c.Blob)}
+	}
+	return mcp.TextResourceContents{URI: c.URI, MIMEType: c.MIME, Text: c.Text}
+}
+
+func (c ResourceContent) size() int64 { return int64(len(c.Text) + len(c.Blob)) }
+
+// completer offers the values of the template's variable.
+type completer struct{ server *Server }
+
+// CompleteResourceArgument is what mcp-go calls for completion/complete.
+func (c completer) CompleteResourceArgument(ctx context.Context, uri string, arg mcp.CompleteArgument, _ mcp.CompleteContext) (*mcp.Completion, error) {
+	r := c.server.config.Resources
+	if uri != r.URITemplate {
+		return nil, fault.New(fault.NotFound, "there is no resource template "+quote(uri), "The template is "+r.URITemplate)
+	}
+	var found mcp.Completion
+	_, err := reading(ctx, c.server, string(mcp.MethodCompletionComplete), arg.Value, func(ctx context.Context) (_ []ResourceContent, err error) {
+		found.Values, found.Total, found.HasMore, err = r.Complete(ctx, arg.Value)
+		return nil, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(found.Values) > maxCompletions {
+		found.Values, found.HasMore = found.Values[:maxCompletions], true
+	}
+	return &found, nil
+}
+
+// reading is the way of everything that reads and is no tool.
+func reading(ctx context.Context, s *Server, method, name string, run func(context.Context) ([]ResourceContent, error)) ([]ResourceContent, error) {
+	c := s.open(ctx, method, Reads)
+	c.event.Arguments = s.masked(mustJSON(map[string]string{"uri": name}), nil)
+	c.event.Paths = []string{s.config.Locate(name)}
+	contents, err := c.read(ctx, run)
+	var size int64
+	for _, content := range contents {
+		size += content.size()
+	}
+	if failed := c.end(size, err); failed != nil {
+		err = failed
+	}
+	if err != nil {
+		return nil, err
+	}
+	return contents, nil
+}
+
+func (c *call) read(ctx context.Context, run func(context.Context) ([]ResourceContent, error)) ([]ResourceContent, *fault.Error) {
+	if err := c.server.limits.take(c.session, c.started); err != nil {
+		c.event.Verdict, c.event.Rule = "deny", "rate-limit"
+		return nil, err
+	}
+	return guarded(func() ([]ResourceContent, error) {
+		c.ran = true
+		return run(context.WithValue(ctx, callKey{}, c))
+	})
+}
+
+// resourceError is a failed resources/read as 2026-07-28 wants it, in both
+// eras: -32602 and the URI in data.
+func resourceError(id mcp.RequestId, uri string, err *fault.Error) mcp.JSONRPCError {
+	return protocolError(id, err, map[string]any{"uri": uri, "code": err.Code})
+}
+
+func protocolError(id mcp.RequestId, err *fault.Error, data map[string]any) mcp.JSONRPCError {
+	code := mcp.INVALID_PARAMS
+	switch err.Code.Category() {
+	case "SYSTEM", "EXECUTION":
+		code = mcp.INTERNAL_ERROR
+	}
+	return mcp.JSONRPCError{
+		JSONRPC: mcp.JSONRPC_VERSION,
+		ID:      id,
+		Error:   mcp.NewJSONRPCErrorDetails(code, err.Sentence(), data),
+	}
+}
+
+var _ server.ResourceCompletionProvider = completer{}
+
+// rawArguments encodes arguments that never were bytes, as of a client in the
+// same process.
+func rawArguments(v any) json.RawMessage {
+	if raw, ok := v.(json.RawMessage); ok {
+		return raw
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return raw
+}

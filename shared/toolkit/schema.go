@@ -1,0 +1,252 @@
+package toolkit
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"time"
+)
+
+// object is a JSON object that keeps its order: a model reads a schema from the
+// top, and encoding/json would sort it.
+type object []entry
+
+type entry struct {
+	key   string
+	value any
+}
+
+// MarshalJSON writes the entries in their order.
+func (o object) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, e := range o {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(mustJSON(e.key))
+		b.WriteByte(':')
+		value, err := json.Marshal(e.value)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// mustJSON encodes what a schema is made of, which always can be.
+func mustJSON(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("a schema cannot be written: %v", err))
+	}
+	return raw
+}
+
+// inputSchema is what the decoder accepts, as JSON Schema 2020-12. It refuses
+// unknown parameters as the decoder does.
+func (s *shape) inputSchema() object {
+	switch s.form {
+	case list:
+		return object{{"type", "array"}, {"items", s.elem.inputSchema()}}
+	case record:
+		return s.recordSchema()
+	case table:
+		return object{{"type", "object"}, {"additionalProperties", object{{"type", "string"}}}}
+	}
+	return object{{"type", s.typeName()}}
+}
+
+func (s *shape) recordSchema() object {
+	properties, required := object{}, []string{}
+	for i := range s.fields {
+		f := &s.fields[i]
+		properties = append(properties, entry{f.name, f.inputSchema()})
+		if !f.omit {
+			required = append(required, f.name)
+		}
+	}
+	return closedObject(properties, required)
+}
+
+func closedObject(properties object, required []string) object {
+	o := object{{"type", "object"}, {"properties", properties}}
+	if len(required) > 0 {
+		o = append(o, entry{"required", required})
+	}
+	return append(o, entry{"additionalProperties", false})
+}
+
+// inputSchema of a parameter is that of its shape with what its tags add.
+func (f *field) inputSchema() object {
+	o := f.shape.inputSchema()
+	if len(f.enum) > 0 && f.form == list {
+		o = object{{"type", "array"}, {"items", object{{"type", "string"}, {"enum", f.enum}}}}
+	} else if len(f.enum) > 0 {
+		o = append(o, entry{"enum", f.enum})
+	}
+	for _, e := range []struct {
+		key  string
+		skip bool
+		v    any
+	}{
+		{"minimum", f.low.text == "", json.Number(f.low.text)},
+		{"maximum", f.high.text == "", json.Number(f.high.text)},
+		{"minItems", f.minItems == 0, f.minItems},
+		{"maxItems", f.maxItems == 0, f.maxItems},
+		{"description", f.doc == "", f.doc},
+	} {
+		if !e.skip {
+			o = append(o, entry{e.key, e.v})
+		}
+	}
+	if f.fallback.IsValid() {
+		o = append(o, entry{"default", f.fallback.Interface()})
+	}
+	return o
+}
+
+// outputSchema admits a success or the error envelope: some clients hold the
+// structured content of errors against the schema as well.
+func outputSchema(t reflect.Type) object {
+	w := resultWriter{recursive: recursiveTypes(t), defs: map[reflect.Type]string{}}
+	properties, required := w.fields(t)
+	properties = append(properties, entry{"error", object{{"type", "object"}, {"required", []string{"code", "message"}}}})
+	o := object{
+		{"type", "object"},
+		{"properties", properties},
+		{"anyOf", []object{{{"required", required}}, {{"required", []string{"error"}}}}},
+		{"additionalProperties", false},
+	}
+	if len(w.written) > 0 {
+		o = append(o, entry{"$defs", w.written})
+	}
+	return o
+}
+
+// resultWriter writes the schema of a result's type. Types that contain
+// themselves become $defs, all others stand where they are used.
+type resultWriter struct {
+	recursive map[reflect.Type]bool
+	defs      map[reflect.Type]string
+	written   object
+}
+
+func (w *resultWriter) fields(t reflect.Type) (object, []string) {
+	properties, required := object{}, []string{}
+	for _, m := range members(t) {
+		if m.as.Kind() == reflect.Pointer && !m.omit {
+			panic(fmt.Sprintf("result %q is a pointer and would be null: add omitempty", m.name))
+		}
+		o := w.value(m.as)
+		if doc := m.tag.Get("doc"); doc != "" {
+			o = append(o, entry{"description", doc})
+		}
+		properties = append(properties, entry{m.name, o})
+		if !m.omit {
+			required = append(required, m.name)
+		}
+	}
+	return properties, required
+}
+
+func (w *resultWriter) value(t reflect.Type) object {
+	if o, ok := special(t); ok {
+		return o
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return w.value(t.Elem())
+	case reflect.Slice, reflect.Array:
+		return object{{"type", "array"}, {"items", w.value(t.Elem())}}
+	case reflect.Map:
+		if t.Key().Kind() != reflect.String {
+			panic(fmt.Sprintf("%s is no kind of result: its keys are no text", t))
+		}
+		return object{{"type", "object"}, {"additionalProperties", w.value(t.Elem())}}
+	case reflect.Struct:
+		return w.record(t)
+	}
+	return scalar(t)
+}
+
+// special are the types that do not look in JSON as they look in Go.
+func special(t reflect.Type) (object, bool) {
+	switch {
+	case t == reflect.TypeFor[time.Time]():
+		return object{{"type", "string"}, {"format", "date-time"}}, true
+	case t == reflect.TypeFor[[]byte]():
+		return object{{"type", "string"}, {"contentEncoding", "base64"}}, true
+	case t == reflect.TypeFor[json.RawMessage](), t.Kind() == reflect.Interface:
+		return object{}, true
+	case t.Implements(reflect.TypeFor[json.Marshaler]()):
+		panic(fmt.Sprintf("%s writes its own JSON, which no schema can say", t))
+	}
+	return nil, false
+}
+
+func scalar(t reflect.Type) object {
+	switch k := t.Kind(); {
+	case k == reflect.String:
+		return object{{"type", "string"}}
+	case k == reflect.Bool:
+		return object{{"type", "boolean"}}
+	case reflect.Int <= k && k <= reflect.Uint64:
+		return object{{"type", "integer"}}
+	case k == reflect.Float32 || k == reflect.Float64:
+		return object{{"type", "number"}}
+	}
+	panic(fmt.Sprintf("%s is no kind of result", t))
+}
+
+func (w *resultWriter) record(t reflect.Type) object {
+	if !w.recursive[t] {
+		return openObject(w.fields(t))
+	}
+	name, known := w.defs[t]
+	if !known {
+		name = fmt.Sprintf("%s%d", t.Name(), len(w.defs))
+		w.defs[t] = name
+		definition := openObject(w.fields(t)) // may write others first
+		w.written = append(w.written, entry{name, definition})
+	}
+	return object{{"$ref", "#/$defs/" + name}}
+}
+
+// openObject leaves additionalProperties away: within a result it would only
+// make the tool list longer.
+func openObject(properties object, required []string) object {
+	o := object{{"type", "object"}, {"properties", properties}}
+	if len(required) > 0 {
+		o = append(o, entry{"required", required})
+	}
+	return o
+}
+
+// recursiveTypes are the structs beneath t that contain themselves.
+func recursiveTypes(t reflect.Type) map[reflect.Type]bool {
+	found := map[reflect.Type]bool{}
+	var visit func(reflect.Type, []reflect.Type)
+	visit = func(t reflect.Type, within []reflect.Type) {
+		for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Array || t.Kind() == reflect.Map {
+			t = t.Elem()
+		}
+		if t.Kind() != reflect.Struct || t == reflect.TypeFor[time.Time]() {
+			return
+		}
+		for _, outer := range within {
+			if outer == t {
+				found[t] = true
+				return
+			}
+		}
+		for _, m := range members(t) {
+			visit(m.as, append(within, t))
+		}
+	}
+	visit(t, nil)
+	return found
+}
