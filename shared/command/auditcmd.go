@@ -1,0 +1,289 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/multiollama/mcp-server/shared/audit"
+	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/text"
+)
+
+func (a *app) auditCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "audit",
+		Short: "Read the audit log",
+		Long: "Read the audit log: the file that these settings name, so that the flags of serve\n" +
+			"apply here as well.",
+		Args: a.noCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(a.auditTail(), a.auditVerify(), a.auditStats(), a.auditQuery())
+	return c
+}
+
+// auditLog is the file to read.
+func (a *app) auditLog() (string, error) {
+	set, err := a.load()
+	if err != nil {
+		return "", err
+	}
+	file, err := a.auditFile(set, runtime.GOOS)
+	if err == nil && file == "" {
+		err = fault.New(fault.Misconfigured, fmt.Sprintf("the audit log is %s (%s), which is no file",
+			set.Text("audit-log"), set.Source("audit-log")), "Name the file with --audit-log")
+	}
+	return file, err
+}
+
+func (a *app) auditTail() *cobra.Command {
+	var follow, asJSON bool
+	var lines int
+	c := &cobra.Command{
+		Use:   "tail",
+		Short: "Print the last events, and with -f the ones to come",
+		Args:  a.noCommand,
+		RunE: func(c *cobra.Command, _ []string) error {
+			file, err := a.auditLog()
+			if err != nil {
+				return err
+			}
+			if lines < 1 {
+				return fault.New(fault.Misconfigured, fmt.Sprintf("--lines is %d", lines), "Write how many events to print, at least 1")
+			}
+			ctx, stop := untilSignal(c.Context())
+			defer stop()
+			if follow {
+				return a.printEvents(audit.Follow(ctx, file, lines), asJSON)
+			}
+			return a.printEvents(audit.Query(file, audit.Filter{Limit: lines}), asJSON)
+		},
+	}
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with events as they come")
+	c.Flags().IntVarP(&lines, "lines", "n", 10, "how many of the last events")
+	c.Flags().BoolVar(&asJSON, "json", false, "as JSON lines")
+	return c
+}
+
+func (a *app) auditVerify() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "verify",
+		Short: "Follow the chain of hashes and name what was changed, removed or moved",
+		Args:  a.noCommand,
+		RunE: func(*cobra.Command, []string) error {
+			file, err := a.auditLog()
+			if err != nil {
+				return err
+			}
+			result, err := audit.Verify(file)
+			if err != nil {
+				return err
+			}
+			if err := writeResult(a.env.Stdout, file, result, asJSON); err != nil || result.OK() {
+				return err
+			}
+			return failed
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	return c
+}
+
+func writeResult(w io.Writer, file string, r audit.Result, asJSON bool) error {
+	if asJSON {
+		return writeJSON(w, r)
+	}
+	var b strings.Builder
+	for _, broken := range r.Broken {
+		fmt.Fprintf(&b, "%s  %s:%d  event %d: %s\n", broken.Kind, text.Escape(broken.File), broken.Line, broken.Seq, text.Escape(broken.Text))
+	}
+	if r.Omitted > 0 {
+		fmt.Fprintf(&b, "and %d more\n", r.Omitted)
+	}
+	state := "whole"
+	if !r.OK() {
+		state = "BROKEN"
+	}
+	fmt.Fprintf(&b, "%s is %s: %d events in %d files", file, state, r.Events, r.Files)
+	if r.Events > 0 {
+		fmt.Fprintf(&b, ", %s to %s", stamp(r.First), stamp(r.Last))
+	}
+	fmt.Fprintf(&b, "\nhead %s\n", r.Head)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// filterFlags are the flags of query and stats.
+type filterFlags struct {
+	filter       audit.Filter
+	since, until string
+	json         bool
+}
+
+func (f *filterFlags) bind(c *cobra.Command) {
+	c.Flags().StringVar(&f.filter.Tool, "tool", "", "of this tool only")
+	c.Flags().StringVar(&f.filter.Code, "code", "", "with this code only, such as SECURITY_002")
+	c.Flags().StringVar(&f.filter.Outcome, "outcome", "", "with this outcome only: begin, ok, error or refused")
+	c.Flags().StringVar(&f.filter.Session, "session", "", "of this session only")
+	c.Flags().BoolVar(&f.filter.Denied, "denied", false, "only what was denied")
+	c.Flags().StringVar(&f.since, "since", "", "from then on: 2h ago is 2h; or 2026-01-31, or RFC 3339")
+	c.Flags().StringVar(&f.until, "until", "", "up to then, written as for --since")
+	c.Flags().BoolVar(&f.json, "json", false, "as JSON")
+}
+
+func (f *filterFlags) read(now time.Time) (audit.Filter, error) {
+	var err error
+	if f.filter.Since, err = moment("since", f.since, now); err != nil {
+		return f.filter, err
+	}
+	f.filter.Until, err = moment("until", f.until, now)
+	return f.filter, err
+}
+
+// moment is the time that word means: so long before now, a day where now is,
+// or a time in full. Empty: the zero time.
+func moment(flag, word string, now time.Time) (time.Time, error) {
+	if word == "" {
+		return time.Time{}, nil
+	}
+	if ago, err := time.ParseDuration(word); err == nil && ago >= 0 {
+		return now.Add(-ago), nil
+	}
+	if t, err := time.Parse(time.RFC3339, word); err == nil {
+		return t, nil
+	}
+	if t, err := time.ParseInLocation(time.DateOnly, word, now.Location()); err == nil {
+		return t, nil
+	}
+	return time.Time{}, fault.New(fault.Misconfigured, fmt.Sprintf("--%s %s is no time", flag, word),
+		"Write 2h, 2026-01-31 or 2026-01-31T12:00:00Z")
+}
+
+func (a *app) auditStats() *cobra.Command {
+	var f filterFlags
+	c := &cobra.Command{
+		Use:   "stats",
+		Short: "Count events by tool, verdict and code, with durations",
+		Args:  a.noCommand,
+		RunE: func(*cobra.Command, []string) error {
+			file, err := a.auditLog()
+			if err != nil {
+				return err
+			}
+			filter, err := f.read(time.Now())
+			if err != nil {
+				return err
+			}
+			stats, err := audit.Summarize(file, filter)
+			if err != nil {
+				return err
+			}
+			return a.writeStats(stats, f.json)
+		},
+	}
+	f.bind(c)
+	return c
+}
+
+func (a *app) auditQuery() *cobra.Command {
+	var f filterFlags
+	c := &cobra.Command{
+		Use:   "query",
+		Short: "Print the events that fit",
+		Args:  a.noCommand,
+		RunE: func(*cobra.Command, []string) error {
+			file, err := a.auditLog()
+			if err != nil {
+				return err
+			}
+			filter, err := f.read(time.Now())
+			if err != nil {
+				return err
+			}
+			return a.printEvents(audit.Query(file, filter), f.json)
+		},
+	}
+	f.bind(c)
+	c.Flags().IntVar(&f.filter.Limit, "limit", 0, "at most so many; 0: all")
+	return c
+}
+
+// printEvents goes on after a line that is no event, and then fails at the end.
+func (a *app) printEvents(events iter.Seq2[audit.Event, error], asJSON bool) error {
+	lines := json.NewEncoder(a.env.Stdout)
+	lines.SetEscapeHTML(false)
+	var outcome error
+	for e, err := range events {
+		switch {
+		case err != nil:
+			fmt.Fprintln(a.env.Stderr, fault.From(err))
+			outcome = failed
+			continue
+		case asJSON:
+			err = lines.Encode(e)
+		default:
+			_, err = fmt.Fprintln(a.env.Stdout, eventLine(e))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return outcome
+}
+
+// eventLine is an event for a person. What came from a client is escaped: a
+// path must not forge a line.
+func eventLine(e audit.Event) string {
+	words := []string{stamp(e.Time), fmt.Sprint(e.Seq), e.Server, e.Tool, e.Verdict, e.Outcome}
+	if e.Outcome != "begin" {
+		words = append(words, fmt.Sprintf("%.1fms", e.DurationMS))
+	}
+	for _, word := range append([]string{e.Code, e.Rule}, e.Paths...) {
+		if word != "" {
+			words = append(words, word)
+		}
+	}
+	return text.Escape(strings.Join(words, "  "))
+}
+
+func (a *app) writeStats(s audit.Stats, asJSON bool) error {
+	if asJSON {
+		return writeJSON(a.env.Stdout, s)
+	}
+	table := tabwriter.NewWriter(a.env.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "TOOL\tCALLS\tERRORS\tREFUSED\tP50 MS\tP95 MS\tMAX MS\tBYTES")
+	for _, u := range append(s.Tools, s.Total) {
+		name := text.Escape(u.Tool)
+		if name == "" {
+			name = "(all)"
+		}
+		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%.1f\t%.1f\t%.1f\t%d\n", name, u.Calls, u.Errors, u.Refused, u.P50MS, u.P95MS, u.MaxMS, u.Bytes)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(a.env.Stdout, "\nevents: %d\nverdicts: %s\ncodes: %s\n", s.Events, counts(s.Verdicts), counts(s.Codes))
+	return err
+}
+
+// counts is "allow 3, deny 1", by name.
+func counts(m map[string]int) string {
+	words := make([]string, 0, len(m))
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		words = append(words, fmt.Sprintf("%s %d", text.Escape(name), m[name]))
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,52 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Verdict is what doctor thinks of something. The zero Verdict counts as Bad.
+type Verdict int
+
+// The verdicts.
+const (
+	_    Verdict = iota
+	OK           // as it should be
+	Warn         // works, and one should know
+	Bad          // does not work, or does not protect as asked
+)
+
+// String is the verdict in one word.
+func (v Verdict) String() string {
+	switch v {
+	case OK:
+		return "ok"
+	case Warn:
+		return "warn"
+	}
+	return "bad"
+}
+
+// MarshalText is the word.
+func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// Check is one line of doctor.
+type Check struct {
+	Verdict Verdict `json:"verdict"`
+	Subject string  `json:"subject"`       // a word or two: "audit log"
+	Text    string  `json:"text"`          // how it is, in plain words
+	Fix     string  `json:"fix,omitempty"` // how to get it right
+}
+
+func writeChecks(w io.Writer, checks []Check) error {
+	var b strings.Builder
+	for _, c := range checks {
+		fmt.Fprintf(&b, "%-4s  %-12s  %s\n", c.Verdict, c.Subject, c.Text)
+		if c.Fix != "" {
+			fmt.Fprintf(&b, "%20s-> %s\n", "", c.Fix)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

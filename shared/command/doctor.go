@@ -1,0 +1,260 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/multiollama/mcp-server/shared/audit"
+	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/restrict"
+	"github.com/multiollama/mcp-server/shared/settings"
+	"github.com/multiollama/mcp-server/shared/toolkit"
+)
+
+func (a *app) doctorCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "doctor",
+		Short: "Say what a model can touch, what protects the rest, and what is misconfigured",
+		Args:  a.noCommand,
+		RunE: func(c *cobra.Command, _ []string) error {
+			checks := a.examine(c.Context())
+			write := func() error { return writeChecks(a.env.Stdout, checks) }
+			if asJSON {
+				write = func() error { return writeJSON(a.env.Stdout, checks) }
+			}
+			if err := write(); err != nil {
+				return err
+			}
+			if slices.ContainsFunc(checks, func(c Check) bool { return c.Verdict != OK && c.Verdict != Warn }) {
+				return failed
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	return c
+}
+
+// examine looks at everything that serve would use. It goes on after a fault,
+// as far as the rest can be known.
+func (a *app) examine(ctx context.Context) []Check {
+	checks := []Check{a.binary(), a.stdin()}
+	set, err := a.load()
+	if err != nil {
+		return append(checks, bad("settings", err))
+	}
+	checks = append(checks, configured(set))
+	checks = append(checks, directories(set.List("allow-path"), homeOf(runtime.GOOS, a.env.Environ))...)
+	checks = append(checks, denied(set), links(set))
+	checks = append(checks, a.offered(ctx, set)...)
+	checks = append(checks, a.auditing(set)...)
+	return append(checks, restrictions(set.Text("restrict"), restrict.Probe())...)
+}
+
+// bad is the check that an error fails.
+func bad(subject string, err error) Check {
+	e := fault.From(err)
+	return Check{Bad, subject, e.Msg, e.Do}
+}
+
+func (a *app) binary() Check {
+	path := a.env.Executable
+	if path == "" {
+		var err error
+		if path, err = os.Executable(); err != nil {
+			return Check{Warn, "binary", a.version().String() + "; the system does not say where it lies", ""}
+		}
+	}
+	return Check{OK, "binary", a.version().String() + ", " + path, ""}
+}
+
+func (a *app) stdin() Check {
+	if isTerminal(a.env.Stdin) {
+		return Check{OK, "stdin", "is a terminal: a person is there, no host; serve would wait for messages", ""}
+	}
+	return Check{OK, "stdin", "is no terminal: serve would take messages from it", ""}
+}
+
+func configured(set *settings.Set) Check {
+	var given []string
+	for _, f := range set.Flags() {
+		if set.Given(f.Name) {
+			given = append(given, f.Name+" ("+set.Source(f.Name)+")")
+		}
+	}
+	if given == nil {
+		return Check{OK, "settings", "all as they are by default", ""}
+	}
+	return Check{OK, "settings", "make sense; set are " + strings.Join(given, ", "), ""}
+}
+
+// directories looks at each allowed directory.
+func directories(dirs []string, home string) []Check {
+	checks := make([]Check, len(dirs))
+	for i, dir := range dirs {
+		checks[i] = directory(dir, home)
+	}
+	return checks
+}
+
+func directory(dir, home string) Check {
+	info, err := os.Stat(dir)
+	switch {
+	case err != nil:
+		return Check{Bad, "directory", dir + ": " + fault.From(err).Msg, "Create it, or name another one with --allow-path"}
+	case !info.IsDir():
+		return Check{Bad, "directory", dir + " is no directory", "Name a directory with --allow-path"}
+	}
+	if why := tooWide(dir, home); why != "" {
+		return Check{Warn, "directory", dir + " is allowed, and that is " + why, "Name only what is needed with --allow-path"}
+	}
+	return Check{OK, "directory", dir + " is allowed, with everything beneath it", ""}
+}
+
+// tooWide says why dir holds more than a person wants to hand out. Links are
+// resolved: a link to / is as wide as /.
+func tooWide(dir, home string) string {
+	dir = resolved(dir)
+	home = resolved(home)
+	switch {
+	case filepath.Dir(dir) == dir:
+		return "the whole file system"
+	case home == "":
+		return ""
+	case dir == home:
+		return "the whole home directory, with keys and passwords in it"
+	}
+	if rel, err := filepath.Rel(dir, home); err == nil && filepath.IsLocal(rel) {
+		return "more than the whole home directory"
+	}
+	return ""
+}
+
+func resolved(path string) string {
+	if path == "" {
+		return ""
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return filepath.Clean(path)
+}
+
+func denied(set *settings.Set) Check {
+	globs := set.List("deny-path")
+	secrets := set.Bool("deny-secrets")
+	switch {
+	case len(globs) == 0 && !secrets:
+		return Check{OK, "deny rules", "none: all that is beneath the allowed directories may be touched, .env files and keys too",
+			"--deny-secrets keeps these out of reach"}
+	case len(globs) == 0:
+		return Check{OK, "deny rules", "secrets (.env files, keys, credential files)", ""}
+	case !secrets:
+		return Check{OK, "deny rules", strings.Join(globs, ", "), "--deny-secrets adds .env files, keys and credential files"}
+	}
+	return Check{OK, "deny rules", strings.Join(globs, ", ") + ", and secrets (.env files, keys, credential files)", ""}
+}
+
+func links(set *settings.Set) Check {
+	if set.Text("symlinks") == "within" {
+		return Check{OK, "symlinks", "are followed where they stay inside the allowed directories", ""}
+	}
+	return Check{OK, "symlinks", "are all refused", ""}
+}
+
+// offered opens the server and says what its tools do.
+func (a *app) offered(ctx context.Context, set *settings.Set) []Check {
+	service, err := a.Open(ctx, set)
+	if err != nil {
+		return []Check{bad("server", err)}
+	}
+	defer service.close()
+	v := service.Vocabulary
+	text := fmt.Sprintf("offers %d tools of the vocabulary %s: a model can %s there", len(v.Tools), v.Name, abilities(v.Tools))
+	verdict := OK
+	if len(v.Tools) == 0 {
+		verdict, text = Bad, "offers no tool"
+	}
+	checks := []Check{{verdict, "server", text, ""}}
+	if service.Checks != nil {
+		checks = append(checks, service.Checks()...)
+	}
+	return checks
+}
+
+// abilities is what tools can do, in the order of what it costs.
+func abilities(tools []toolkit.Tool) string {
+	var can []string
+	for _, able := range []struct {
+		effect toolkit.Effect
+		words  string
+	}{{toolkit.Reads, "read"}, {toolkit.Writes, "write"}, {toolkit.Runs, "run programs"}} {
+		if slices.ContainsFunc(tools, func(t toolkit.Tool) bool { return t.Effect == able.effect }) {
+			can = append(can, able.words)
+		}
+	}
+	return strings.Join(can, ", ")
+}
+
+// auditing opens the log as serve would, and follows its chain.
+func (a *app) auditing(set *settings.Set) []Check {
+	switch word := set.Text("audit-log"); {
+	case word == "off" && set.Bool("audit-required"):
+		return []Check{{Bad, "audit log", "is off, and calls require it", "Leave --audit-log out, or write --audit-required=false"}}
+	case word == "off":
+		return []Check{{Warn, "audit log", "is off: nobody will know what was called", "Leave --audit-log out"}}
+	case word == "stderr":
+		return []Check{{OK, "audit log", "goes to stderr, where the host keeps it or does not", ""}}
+	}
+	file, err := a.auditFile(set, runtime.GOOS)
+	if err != nil {
+		return []Check{bad("audit log", err)}
+	}
+	log, err := audit.Open(file, audit.Options{})
+	if err != nil {
+		return []Check{{Bad, "audit log", file + " cannot be written: " + fault.From(err).Msg, "Name another file with --audit-log"}}
+	}
+	if err := log.Close(); err != nil {
+		return []Check{bad("audit log", err)}
+	}
+	return []Check{{OK, "audit log", file + " can be written", ""}, chain(file)}
+}
+
+func chain(file string) Check {
+	result, err := audit.Verify(file)
+	if err != nil {
+		return bad("audit chain", err)
+	}
+	if !result.OK() {
+		first := result.Broken[0]
+		return Check{Bad, "audit chain", fmt.Sprintf("is broken in %d places, first in %s: %s", len(result.Broken)+result.Omitted, first.File, first.Text),
+			"See audit verify, keep the files, and find out who changed them"}
+	}
+	return Check{OK, "audit chain", fmt.Sprintf("is whole: %d events", result.Events), ""}
+}
+
+// restrictions says what the kernel could take from the process.
+func restrictions(mode string, parts restrict.Report) []Check {
+	if mode == "off" {
+		return []Check{{Warn, "restriction", "is off: a fault in the server could reach what its user can", "Leave --restrict out"}}
+	}
+	missing := Warn
+	if mode == "required" {
+		missing = Bad
+	}
+	checks := make([]Check, len(parts))
+	for i, p := range parts {
+		if checks[i] = (Check{OK, p.Name, p.Why, ""}); !p.Holds {
+			checks[i] = Check{missing, p.Name, p.Why, p.Fix}
+		}
+	}
+	return checks
+}

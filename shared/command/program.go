@@ -1,0 +1,161 @@
+// Package command is the command line that every server has: serve, tools,
+// call, doctor, config, audit, version, completion.
+//
+// It refuses to decide about a request: it reads the settings, opens what the
+// server may touch, gives up the rest, and hands over to the server's tools. It
+// never writes a host's configuration, it only prints it. On stdout stands
+// nothing but what was asked for; everything else goes to stderr.
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/multiollama/mcp-server/shared/confine"
+	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/restrict"
+	"github.com/multiollama/mcp-server/shared/settings"
+	"github.com/multiollama/mcp-server/shared/toolkit"
+)
+
+// Program is a server as its command line sees it.
+type Program struct {
+	Name    string // of the binary, the audit log and the variables: "file-read"
+	Title   string // for people
+	Doc     string // one or more sentences for the help
+	Version string // empty: as the build says
+	// Flags are the server's own. A row with the name of a common one replaces
+	// it; the other common ones are always there.
+	Flags []settings.Flag
+	// Open opens what the settings name. What it gives is closed at the end.
+	Open func(context.Context, *settings.Set) (*Service, error)
+	// Defaults, where not nil, changes defaults by what is already known, the
+	// vocabulary above all. It runs after the settings are loaded.
+	Defaults func(*settings.Set)
+}
+
+// Service is a server that is open and not yet serving.
+type Service struct {
+	Roots        *confine.Roots       // closed at the end; nil where the server touches no files
+	Vocabulary   toolkit.Vocabulary   // picked and narrowed, see Pick
+	Vocabularies []toolkit.Vocabulary // all there are, whole
+	Resources    *toolkit.Resources   // nil: none
+	Instructions string               // for the model
+	Restrict     restrict.Rules       // what the process needs from now on; the audit log is added
+	Checks       func() []Check       // the server's own lines of doctor; nil: none
+}
+
+// Environment is what a program gets from the system.
+type Environment struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Environ        []string // as os.Environ has it
+	Executable     string   // absolute path of the binary; empty: ask the system
+
+	restrict func(restrict.Rules) (restrict.Report, error) // nil: restrict.Self, which cannot be undone
+}
+
+// System is the environment of the process.
+func System() Environment {
+	return Environment{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ()}
+}
+
+// Run does what args say and gives the exit code: 0 for success, 1 for a
+// failure, 2 for a fault of the configuration or of the command line itself.
+// args do not hold the name of the program.
+func Run(ctx context.Context, p Program, args []string, env Environment) int {
+	a := &app{Program: p, env: env, set: settings.New(p.Name, table(p.Flags)...)}
+	root := a.root()
+	root.SetArgs(append([]string{}, args...)) // never nil: cobra would read os.Args
+	return a.report(root.ExecuteContext(ctx))
+}
+
+// table is the common flags that own does not replace, and own.
+func table(own []settings.Flag) []settings.Flag {
+	common := slices.DeleteFunc(settings.Common(), func(f settings.Flag) bool {
+		return slices.ContainsFunc(own, func(o settings.Flag) bool { return o.Name == f.Name })
+	})
+	return append(common, own...)
+}
+
+// app is one run of a program.
+type app struct {
+	Program
+	env Environment
+	set *settings.Set
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           a.Name,
+		Short:         a.Title,
+		Long:          a.Title + "\n\n" + a.Doc + "\n\nWithout a command it serves MCP on stdin and stdout.",
+		Version:       a.version().Version,
+		Args:          a.noCommand,
+		RunE:          a.serve,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetIn(a.env.Stdin)
+	root.SetOut(a.env.Stdout)
+	root.SetErr(a.env.Stderr)
+	root.SetFlagErrorFunc(flagError)
+	root.PersistentFlags().SortFlags = false
+	a.set.Bind(root.PersistentFlags())
+	root.AddCommand(a.serveCommand(), a.toolsCommand(), a.callCommand(), a.doctorCommand(),
+		a.configCommand(), a.auditCommand(), a.versionCommand())
+	return root
+}
+
+// load gives the checked settings, with the defaults that depend on them.
+func (a *app) load() (*settings.Set, error) {
+	if err := a.set.Load(a.env.Environ); err != nil {
+		return nil, err
+	}
+	if a.Defaults != nil {
+		a.Defaults(a.set)
+	}
+	return a.set, nil
+}
+
+// failed ends a run with exit code 1 when what there is to say has been said.
+var failed = errors.New("failed")
+
+// report says what went wrong and gives the exit code.
+func (a *app) report(err error) int {
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, failed):
+		return 1
+	}
+	e := fault.From(err)
+	fmt.Fprintln(a.env.Stderr, e.Error())
+	if e.Err != nil {
+		fmt.Fprintln(a.env.Stderr, "  cause:", e.Err) // for the person at the keyboard, who owns this machine
+	}
+	if e.Code == fault.Misconfigured {
+		return 2
+	}
+	return 1
+}
+
+// Pick is the vocabulary that --vocabulary and --toolsets ask for. A name that
+// none of all has is fault.Misconfigured.
+func Pick(all []toolkit.Vocabulary, set *settings.Set) (toolkit.Vocabulary, error) {
+	name := set.Text("vocabulary")
+	names := make([]string, len(all))
+	for i, v := range all {
+		if names[i] = v.Name; v.Name == name {
+			return v.Narrow(set.List("toolsets"))
+		}
+	}
+	e := misused(fmt.Sprintf("there is no vocabulary %s (%s)", name, set.Source("vocabulary")), name, names)
+	return toolkit.Vocabulary{}, e.With("known", names)
+}

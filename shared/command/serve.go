@@ -1,0 +1,59 @@
+package command
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/multiollama/mcp-server/shared/stdio"
+	"github.com/multiollama/mcp-server/shared/toolkit"
+)
+
+// drain is how long calls that still run may take to end: a server ends within
+// 5 s of being told so.
+const drain = 4 * time.Second
+
+func (a *app) serveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "serve",
+		Short: "Serve MCP on stdin and stdout (as without a command)",
+		Args:  a.noCommand,
+		RunE:  a.serve,
+	}
+}
+
+// serve ends when stdin does, or at SIGTERM or SIGINT.
+func (a *app) serve(c *cobra.Command, _ []string) error {
+	ctx, stop := untilSignal(c.Context())
+	defer stop()
+	s, err := a.start(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if isTerminal(a.env.Stdin) {
+		s.log.Warn("stdin is a terminal: this waits for the messages of an MCP host; see --help")
+	}
+	return stdio.Serve(ctx, s.server, a.env.Stdin, a.env.Stdout, stdio.Options{
+		Drain: drain, Log: s.log, Context: toolkit.WithRequestID,
+	})
+}
+
+// untilSignal is ctx until SIGTERM or SIGINT; a second one ends the process at
+// once. SIGPIPE is caught and not looked at: writing to a host that is gone is
+// then an error like any other. It is not ignored, because a child would
+// inherit that.
+func untilSignal(ctx context.Context) (context.Context, func()) {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	pipe := make(chan os.Signal, 1)
+	signal.Notify(pipe, syscall.SIGPIPE)
+	return ctx, func() {
+		stop()
+		signal.Stop(pipe)
+	}
+}

@@ -1,0 +1,70 @@
+package command
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/settings"
+)
+
+// auditFile is the file that --audit-log names, the default file for auto, and
+// empty for stderr and off.
+func (a *app) auditFile(set *settings.Set, goos string) (string, error) {
+	switch word := set.Text("audit-log"); word {
+	case "stderr", "off":
+		return "", nil
+	case "auto":
+		return defaultAuditFile(a.Name, goos, a.env.Environ)
+	default:
+		return word, nil
+	}
+}
+
+func defaultAuditFile(server, goos string, environ []string) (string, error) {
+	dir := stateDir(goos, environ)
+	if dir == "" {
+		return "", fault.New(fault.Misconfigured, "there is no home directory to keep the audit log in",
+			"Name a file with --audit-log, or write --audit-log off")
+	}
+	return filepath.Join(dir, "mcp-server", "audit", server+".jsonl"), nil
+}
+
+// stateDir is where programs of a user keep state: $XDG_STATE_HOME where it is
+// absolute (XDG Base Directory Specification 0.8: a relative one is ignored),
+// else what the system has for it. Empty: none.
+func stateDir(goos string, environ []string) string {
+	if dir := variable(environ, "XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return dir
+	}
+	if goos == "windows" {
+		return variable(environ, "LOCALAPPDATA")
+	}
+	home := homeOf(goos, environ)
+	switch {
+	case home == "":
+		return ""
+	case goos == "darwin":
+		return filepath.Join(home, "Library", "Application Support")
+	}
+	return filepath.Join(home, ".local", "state")
+}
+
+// homeOf is the home directory of the user. Empty: none.
+func homeOf(goos string, environ []string) string {
+	if goos == "windows" {
+		return variable(environ, "USERPROFILE")
+	}
+	return variable(environ, "HOME")
+}
+
+// variable is the value of a variable, the last one where it stands twice.
+func variable(environ []string, name string) string {
+	found := ""
+	for _, entry := range environ {
+		if key, value, _ := strings.Cut(entry, "="); strings.EqualFold(key, name) {
+			found = value
+		}
+	}
+	return found
+}

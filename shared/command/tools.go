@@ -1,0 +1,150 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/multiollama/mcp-server/shared/toolkit"
+)
+
+func (a *app) toolsCommand() *cobra.Command {
+	var asJSON, asMarkdown bool
+	c := &cobra.Command{
+		Use:   "tools",
+		Short: "List the tools that are offered with these settings",
+		Args:  a.noCommand,
+		RunE: func(c *cobra.Command, _ []string) error {
+			service, err := a.open(c.Context())
+			if err != nil {
+				return err
+			}
+			defer service.close()
+			switch {
+			case asJSON:
+				return writeJSON(a.env.Stdout, describe(service.Vocabulary.Tools))
+			case asMarkdown:
+				return writeMarkdown(a.env.Stdout, service.Vocabulary.Tools)
+			}
+			return writeTable(a.env.Stdout, service)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "as JSON, with schemas")
+	c.Flags().BoolVar(&asMarkdown, "markdown", false, "as Markdown, with parameters")
+	c.MarkFlagsMutuallyExclusive("json", "markdown")
+	help := c.HelpFunc()
+	c.SetHelpFunc(func(c *cobra.Command, args []string) {
+		help(c, args)
+		a.helpWithToolsets(c)
+	})
+	return c
+}
+
+// helpWithToolsets adds the names that --toolsets and --vocabulary take, as far
+// as the server can be opened.
+func (a *app) helpWithToolsets(c *cobra.Command) {
+	ctx := c.Context()
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	service, err := a.open(ctx)
+	if err != nil {
+		return
+	}
+	defer service.close()
+	fmt.Fprintln(c.OutOrStdout())
+	writeChoices(c.OutOrStdout(), service)
+}
+
+// open is the service for a look at it: nothing is recorded or restricted.
+func (a *app) open(ctx context.Context) (*Service, error) {
+	set, err := a.load()
+	if err != nil {
+		return nil, err
+	}
+	return a.Open(ctx, set)
+}
+
+func (s *Service) close() error {
+	if s.Roots == nil {
+		return nil
+	}
+	return s.Roots.Close()
+}
+
+// described is a tool as tools --json shows it; the schemas are those of
+// tools/list.
+type described struct {
+	Name         string          `json:"name"`
+	Title        string          `json:"title,omitempty"`
+	Description  string          `json:"description"`
+	Toolset      string          `json:"toolset,omitempty"`
+	Effect       string          `json:"effect"`
+	Destructive  bool            `json:"destructive"`
+	InputSchema  json.RawMessage `json:"inputSchema"`
+	OutputSchema json.RawMessage `json:"outputSchema"`
+}
+
+func describe(tools []toolkit.Tool) []described {
+	out := make([]described, len(tools))
+	for i, t := range tools {
+		out[i] = described{t.Name, t.Title, t.Doc, t.Toolset, t.Effect.String(), t.Destructive, t.InputSchema(), t.OutputSchema()}
+	}
+	return out
+}
+
+func writeMarkdown(w io.Writer, tools []toolkit.Tool) error {
+	sections := make([]string, len(tools))
+	for i, t := range tools {
+		sections[i] = t.Markdown()
+	}
+	_, err := io.WriteString(w, strings.Join(sections, "\n"))
+	return err
+}
+
+func writeTable(w io.Writer, s *Service) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "TOOL\tEFFECT\tTOOLSET\tPARAMETERS")
+	for _, t := range s.Vocabulary.Tools {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", t.Name, t.Effect, t.Toolset, usage(t))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	return writeChoices(w, s)
+}
+
+// usage is the outermost parameters, the optional ones in brackets.
+func usage(t toolkit.Tool) string {
+	var words []string
+	for _, p := range t.Params() {
+		switch {
+		case strings.ContainsAny(p.Name, ".["): // lies within another one
+		case p.Required:
+			words = append(words, p.Name)
+		default:
+			words = append(words, "["+p.Name+"]")
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// writeChoices names what --vocabulary and --toolsets take.
+func writeChoices(w io.Writer, s *Service) error {
+	names := make([]string, len(s.Vocabularies))
+	whole := s.Vocabulary
+	for i, v := range s.Vocabularies {
+		if names[i] = v.Name; v.Name == whole.Name {
+			whole = v
+		}
+	}
+	_, err := fmt.Fprintf(w, "vocabulary: %s (of %s)\ntoolsets: %s\n",
+		whole.Name, strings.Join(names, ", "), strings.Join(whole.Toolsets(), ", "))
+	return err
+}

@@ -1,0 +1,111 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// tree is an object whose members keep their order. Values are strings, bools,
+// ints, []string, tree and []tree.
+type tree []member
+
+type member struct {
+	key   string
+	value any
+}
+
+// MarshalJSON keeps the order.
+func (t tree) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, m := range t {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(quoted(m.key) + ":" + compact(m.value))
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// compact is v as JSON on one line, with its characters as they are.
+func compact(v any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(err) // a tree holds only what JSON can
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func asJSON(t tree) string {
+	var b bytes.Buffer
+	if err := writeJSON(&b, t); err != nil {
+		panic(err) // a tree holds only what JSON can
+	}
+	return b.String()
+}
+
+// quoted is s in double quotes as JSON, YAML 1.2 (section 7.3.1) and TOML 1.0
+// (basic strings) all read it. TOML alone forbids a bare U+007F.
+func quoted(s string) string { return strings.ReplaceAll(compact(s), "\x7f", `\u007f`) }
+
+// scalar is a value other than a tree; a list of words on one line is the same
+// in the three languages.
+func scalar(v any) string {
+	switch v := v.(type) {
+	case string:
+		return quoted(v)
+	case []string:
+		words := make([]string, len(v))
+		for i, word := range v {
+			words[i] = quoted(word)
+		}
+		return "[" + strings.Join(words, ", ") + "]"
+	}
+	return fmt.Sprint(v)
+}
+
+// asYAML writes keys as they are: those of the table and the names of servers
+// need no quotes.
+func asYAML(t tree) string { return yamlLines(t, "") }
+
+func yamlLines(t tree, indent string) string {
+	var b strings.Builder
+	for _, m := range t {
+		switch v := m.value.(type) {
+		case tree:
+			b.WriteString(indent + m.key + ":\n" + yamlLines(v, indent+"  "))
+		case []tree:
+			b.WriteString(indent + m.key + ":\n")
+			for _, element := range v {
+				lines := yamlLines(element, indent+"    ")
+				b.WriteString(indent + "  - " + strings.TrimPrefix(lines, indent+"    "))
+			}
+		default:
+			b.WriteString(indent + m.key + ": " + scalar(v) + "\n")
+		}
+	}
+	return b.String()
+}
+
+// asTOML writes a table for each tree that holds something besides trees.
+func asTOML(t tree) string { return tomlLines(t, "") }
+
+func tomlLines(t tree, path string) string {
+	var own, below strings.Builder
+	for _, m := range t {
+		if sub, ok := m.value.(tree); ok {
+			below.WriteString(tomlLines(sub, strings.TrimPrefix(path+"."+m.key, ".")))
+			continue
+		}
+		own.WriteString(m.key + " = " + scalar(m.value) + "\n")
+	}
+	if own.Len() > 0 && path != "" {
+		return "[" + path + "]\n" + own.String() + below.String()
+	}
+	return own.String() + below.String()
+}
