@@ -1,0 +1,7 @@
+package restrict
+
+import "golang.org/x/sys/unix"
+
+const auditArch = unix.AUDIT_ARCH_AARCH64
+
+var kernelCallsArch, attributeCallsArch []uintptr

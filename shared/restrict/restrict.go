@@ -1,0 +1,81 @@
+// Package restrict makes the process give up what it does not need, and then
+// proves that it has.
+//
+// What is given up is gone for good, for every thread and every child: the
+// kernel enforces it, so a fault in the rest of the program cannot bring it back.
+// On Linux that is a Landlock domain for files and a seccomp filter for
+// everything else (Linux documentation, userspace-api/landlock and
+// seccomp_filter).
+//
+// It refuses to call anything enforced that it has not seen fail: after applying
+// the rules it tries what they forbid, on several threads, and reports what
+// happened. It refuses to weaken a rule silently: what this machine cannot
+// enforce stands in the report. And it refuses to decide whether that is good
+// enough; that is for whoever reads the report.
+package restrict
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+)
+
+// Rules are what the process keeps. The zero value keeps nothing: no file may be
+// opened, no program started, no socket made. Files that are open already stay
+// usable.
+type Rules struct {
+	Read       []string // files, and directories with all beneath, that may be read
+	Write      []string // the same, that may be read and changed; no devices are made in them
+	Exec       bool     // programs may be started, those that Read or Write let it read
+	Network    bool     // sockets may be made, local ones included
+	Attributes bool     // modes, owners, times and extended attributes may be changed; the kernel can say that for all files or for none
+}
+
+// Part is one promise and whether it is kept.
+type Part struct {
+	Name  string // "read", "write", "run", "network", "attributes", "kernel"
+	Holds bool
+	Why   string // what was seen, in a plain sentence
+	Fix   string // what would make it hold; "" where it does or nothing would
+}
+
+// Report is every promise, always in the same order.
+type Report []Part
+
+// Holds reports whether every promise is kept. An empty report promises nothing
+// and does not hold.
+func (r Report) Holds() bool {
+	for _, part := range r {
+		if !part.Holds {
+			return false
+		}
+	}
+	return len(r) > 0
+}
+
+// absolute is rules with absolute paths, all of which exist.
+func (r Rules) absolute() (Rules, error) {
+	var err error
+	if r.Read, err = absolute(r.Read); err != nil {
+		return r, err
+	}
+	r.Write, err = absolute(r.Write)
+	return r, err
+}
+
+func absolute(paths []string) ([]string, error) {
+	var out []string
+	for _, path := range paths {
+		abs, err := filepath.Abs(path)
+		if err == nil {
+			_, err = os.Stat(abs)
+		}
+		if path == "" || err != nil {
+			return nil, fault.New(fault.Misconfigured, "a path that the process should keep cannot be used: "+path, "Create it, or take it out of the configuration").
+				With("path", path).Because(err)
+		}
+		out = append(out, abs)
+	}
+	return out, nil
+}

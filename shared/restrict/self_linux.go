@@ -1,0 +1,125 @@
+package restrict
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+)
+
+// Self restricts the process to r, for good, and tries what is now forbidden.
+//
+// What this machine cannot enforce stands in the report and is no error. An
+// error means that the rules are impossible (Misconfigured) or that the kernel
+// refused what it offers (Unavailable); then the process may be restricted in
+// part and should end.
+func Self(r Rules) (Report, error) {
+	r, err := r.absolute()
+	if err != nil {
+		return nil, err
+	}
+	time.Now().Zone() // the time zone is read at its first use, which could be too late
+	m := inspect()
+	trials := newTrials(r)
+	if err := m.apply(r); err != nil {
+		return nil, fault.New(fault.Unavailable, "the process could not be restricted", "Run the server without restriction, or on another kernel").Because(err)
+	}
+	return m.report(r, trials.run()), nil
+}
+
+// Probe is what this machine offers. It changes nothing, so it can only say
+// what would be tried: Self proves it.
+func Probe() Report {
+	return inspect().report(Rules{}, nil)
+}
+
+// machine is what the kernel can do.
+type machine struct {
+	landlock int  // the ABI; 0 without Landlock
+	seccomp  bool // system-call filters, on a processor that this package has numbers for
+}
+
+func inspect() machine {
+	return machine{landlock: landlockABI(), seccomp: seccompAvailable()}
+}
+
+func (m machine) apply(r Rules) error {
+	if m.landlock > 0 {
+		if err := applyLandlock(m.landlock, r); err != nil {
+			return fmt.Errorf("landlock: %w", err)
+		}
+	}
+	if m.seccomp {
+		if err := applySeccomp(program(r, m.landlock)); err != nil {
+			return fmt.Errorf("seccomp: %w", err)
+		}
+	}
+	return nil
+}
+
+const (
+	needLandlock = "Use Linux 5.13 or newer with Landlock enabled (lsm=landlock,… on the kernel's command line)"
+	needSeccomp  = "Use a kernel with CONFIG_SECCOMP_FILTER, on amd64 or arm64"
+)
+
+// promise is one line of the report: what enforces it, and what the rules
+// leave of it.
+type promise struct {
+	name      string
+	enforced  bool   // this machine can
+	by        string // what enforces it
+	fix       string
+	permitted string // why the rules do not forbid it; "" where they do
+}
+
+func (m machine) promises(r Rules) []promise {
+	byLandlock := fmt.Sprintf("Landlock (ABI %d)", m.landlock)
+	return []promise{
+		{"read", m.landlock > 0, byLandlock, needLandlock, when(contains(slices.Concat(r.Read, r.Write), "/"), "every file may be read, as configured")},
+		{"write", m.landlock >= 3 || m.landlock > 0 && m.seccomp, byLandlock, needLandlock, when(contains(r.Write, "/"), "every file may be written, as configured")},
+		{"run", m.seccomp, "a system-call filter", needSeccomp, when(r.Exec, "programs may be started, as configured")},
+		{"network", m.seccomp, "a system-call filter", needSeccomp, when(r.Network, "sockets may be made, as configured")},
+		{"attributes", m.seccomp, "a system-call filter", needSeccomp, when(r.Attributes, "modes, owners and times may be changed, as configured")},
+		{"kernel", m.seccomp, "a system-call filter", needSeccomp, ""},
+	}
+}
+
+func when(is bool, text string) string {
+	if is {
+		return text
+	}
+	return ""
+}
+
+func (m machine) report(r Rules, tried map[string]outcome) Report {
+	var report Report
+	for _, p := range m.promises(r) {
+		report = append(report, p.part(tried))
+	}
+	return report
+}
+
+// part is the promise as seen: kept only where the attempt to break it failed.
+// Without attempts it is what the machine offers.
+func (p promise) part(tried map[string]outcome) Part {
+	part := Part{Name: p.name}
+	saw := tried[p.name]
+	switch {
+	case p.permitted != "":
+		part.Holds, part.Why = true, p.permitted
+	case !p.enforced:
+		part.Why, part.Fix = "this kernel cannot forbid it", p.fix
+	case tried == nil:
+		part.Holds, part.Why = true, p.by+" can forbid it"
+	case saw.escaped != "":
+		part.Why, part.Fix = p.by+" should forbid it, yet "+saw.escaped+" worked", "Do not rely on it; report this with the kernel's version"
+	case saw.refused == 0 && saw.already > 0:
+		part.Holds, part.Why = true, "it was forbidden before, and still is"
+	case saw.refused == 0:
+		part.Why, part.Fix = p.by+" is in force, but there was nothing to try it on", "Run the server where something exists that it may not touch"
+	default:
+		part.Holds, part.Why = true, fmt.Sprintf("%s forbids it: all %d attempts were refused", p.by, saw.refused)
+	}
+	return part
+}
