@@ -1,0 +1,212 @@
+// Package confine turns the names that a client writes into files, and only into
+// files beneath the allowed directories.
+//
+// The open is the check: no function says that a name is safe. [Roots.Parse] reads
+// a name lexically, and [Path.Open] hands it to the kernel together with the
+// descriptor of the allowed directory and the order to refuse every symbolic link
+// and every step outside (openat2 on Linux, O_NOFOLLOW_ANY on macOS,
+// OBJ_DONT_REPARSE on Windows). There is no moment between a check and a use in
+// which a directory could be swapped for a link (CWE-367).
+//
+// The package refuses to write, to follow a link in the kernel, to open anything
+// but regular files and directories, and to return a path for others to open.
+package confine
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+)
+
+// Symlinks says what happens to a path that goes through a symbolic link.
+type Symlinks int
+
+const (
+	// Reject refuses every link, wherever it leads.
+	Reject Symlinks = iota
+	// Within follows a link whose target is named beneath an allowed directory.
+	// The target's text is parsed anew, at most maxLinks times, and what comes out
+	// is opened as strictly as under Reject.
+	Within
+)
+
+// Options narrow what lies beneath the allowed directories. The zero value
+// rejects links and denies nothing else.
+type Options struct {
+	Symlinks     Symlinks
+	Deny         []string // globs, whatever their case; see newRules
+	DenySecrets  bool     // also the table of secrets.go
+	RelativeOnly bool     // absolute names, ~ and any .. are refused outright
+	HidePaths    bool     // messages show no host path but the caller's own words
+}
+
+// Roots is a set of allowed directories. It may be used by many goroutines.
+type Roots struct {
+	list    []*root
+	owned   []*handle // what Close closes; none in a narrowed Roots
+	rules   rules
+	opts    Options
+	home    string // slash form; "" where the user has none
+	by      mechanism
+	buffers *sync.Pool // of *[]byte, for reading directories
+}
+
+// root is one allowed directory. All its names are in slash form.
+type root struct {
+	name   string  // as configured: absolute and clean
+	real   string  // the same directory, reached without any link
+	kept   *handle // the directory opened at start, or one above this
+	base   string  // the real name of kept
+	prefix string  // from kept to this directory; "." when kept is this
+}
+
+// Open opens each of dirs and keeps it open, so that a directory swapped later is
+// not the one that is served. A directory may be named through a link: the person
+// who configured it chose that, and both spellings work. One that is missing or
+// not a directory is fault.Misconfigured.
+func Open(dirs []string, o Options) (*Roots, error) {
+	return open(dirs, o, kernelIfPossible)
+}
+
+func open(dirs []string, o Options, by mechanism) (*Roots, error) {
+	if len(dirs) == 0 {
+		return nil, fault.New(fault.Misconfigured, "no directory is allowed", "Allow at least one with --allow-path")
+	}
+	r := &Roots{opts: o, by: by, buffers: newBuffers()}
+	if home, err := os.UserHomeDir(); err == nil && filepath.IsAbs(home) {
+		r.home = cleanHost(home)
+	}
+	var err error
+	if r.rules, err = newRules(o, r.home); err != nil {
+		return nil, err
+	}
+	for _, dir := range dirs {
+		one, err := r.openOne(dir)
+		if err != nil {
+			return nil, errors.Join(err, r.Close())
+		}
+		r.list = append(r.list, one)
+		r.owned = append(r.owned, one.kept)
+	}
+	if r.by == kernelIfPossible {
+		r.by = bestMechanism(r.owned[0].d)
+	}
+	return r, nil
+}
+
+func (r *Roots) openOne(dir string) (*root, error) {
+	refuse := func(why string, err error) error {
+		return fault.New(fault.Misconfigured, "the allowed directory "+shown(dir)+" "+why,
+			"Correct --allow-path").With("path", dir).Because(err)
+	}
+	if dir == "" {
+		return nil, refuse("is an empty name", nil)
+	}
+	abs, err := filepath.Abs(filepath.FromSlash(r.expandHome(filepath.ToSlash(dir))))
+	if err != nil {
+		return nil, refuse("has no absolute name", err)
+	}
+	real, err := filepath.EvalSymlinks(abs)
+	if err != nil {
+		return nil, refuse("does not exist or cannot be reached", err)
+	}
+	d, err := openRoot(real)
+	if err != nil {
+		return nil, refuse("is not a directory that can be opened", err)
+	}
+	one := &root{name: cleanHost(abs), real: cleanHost(real), kept: &handle{d: d}, prefix: "."}
+	one.base = one.real
+	return one, nil
+}
+
+// Close gives the directories back. A narrowed Roots has none of its own: its
+// paths end when the Roots it came from is closed.
+func (r *Roots) Close() error {
+	var errs []error
+	for _, h := range r.owned {
+		errs = append(errs, h.close())
+	}
+	return errors.Join(errs...)
+}
+
+// Dirs is the allowed directories, absolute, as configured.
+func (r *Roots) Dirs() []string {
+	dirs := make([]string, 0, len(r.list))
+	for _, one := range r.list {
+		dirs = append(dirs, filepath.FromSlash(one.name))
+	}
+	return slices.Clip(dirs)
+}
+
+// find is the allowed directory that abs lies in, the innermost where they nest,
+// and the way from there. It is lexical: what it finds is only ever a starting
+// descriptor and a name for the kernel to judge.
+func (r *Roots) find(abs string) (in *root, rel string, ok bool) {
+	longest := -1
+	for _, one := range r.list {
+		for _, name := range [2]string{one.name, one.real} {
+			if way, below := beneath(name, abs); below && len(name) > longest {
+				in, rel, ok, longest = one, way, true, len(name)
+			}
+		}
+	}
+	return in, rel, ok
+}
+
+// beneath is the way from dir to abs where abs is dir or lies in it, component by
+// component: /allow_evil is not beneath /allow. Both are absolute and clean.
+func beneath(dir, abs string) (rel string, ok bool) {
+	if sameHostName(dir, abs) {
+		return ".", true
+	}
+	dir = strings.TrimSuffix(dir, "/")
+	if len(abs) <= len(dir)+1 || abs[len(dir)] != '/' || !sameHostName(dir, abs[:len(dir)]) {
+		return "", false
+	}
+	return abs[len(dir)+1:], true
+}
+
+// cleanHost is an absolute host path in the form in which this package compares
+// and joins them: clean, with slashes.
+func cleanHost(abs string) string { return filepath.ToSlash(filepath.Clean(abs)) }
+
+// handle is a directory kept open. Whoever uses it keeps it from being closed
+// meanwhile, so that a descriptor number is never that of another file.
+type handle struct {
+	mu     sync.RWMutex
+	d      descriptor
+	closed bool
+}
+
+func (h *handle) use(f func(descriptor) error) error {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	if h.closed {
+		return os.ErrClosed
+	}
+	return f(h.d)
+}
+
+func (h *handle) close() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return os.ErrClosed
+	}
+	h.closed = true
+	return release(h.d)
+}
+
+// mechanism is how a path is opened without following a link.
+type mechanism int
+
+const (
+	kernelIfPossible mechanism = iota // decided when the first directory is open
+	byKernel                          // one system call for the whole path
+	byWalk                            // one per component, each relative to the one before
+)

@@ -1,0 +1,157 @@
+package confine
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+)
+
+// Path is a name beneath an allowed directory. Only [Roots.Parse] and [Path.Child]
+// make one that opens; the zero value refuses. That it lies beneath is a matter of
+// its text: what is there is judged anew by every open.
+type Path struct {
+	roots    *Roots
+	root     *root
+	rel      string       // from root; clean, without "..", in slash form
+	words    string       // in the caller's own words
+	fileOnly bool         // an exception of the deny rules: no directory may be opened here
+	followed bool         // a link was followed: words and rel are no longer parallel
+	refused  *fault.Error // what Child found wrong; every open returns it
+}
+
+// String is the path in the caller's own words, cleaned: "." or "src/a.go", and
+// absolute where the caller was absolute.
+func (p Path) String() string { return p.words }
+
+// Abs is the path as the host knows it, beneath the allowed directory as it was
+// configured. It is for people to read, not for opening.
+func (p Path) Abs() string {
+	if p.root == nil {
+		return ""
+	}
+	return filepath.FromSlash(path.Join(p.root.name, p.rel))
+}
+
+// Base is the last component.
+func (p Path) Base() string {
+	base := path.Base(p.words)
+	if p.root != nil && (p.rel == "." && !p.followed || base == "." || base == "..") {
+		return path.Base(p.root.name)
+	}
+	return base
+}
+
+// Child is the path of name in the directory p. A name that is not one component,
+// has a control character, or is denied gives a Path whose opens say so.
+func (p Path) Child(name string) Path {
+	c := p
+	if p.root == nil || p.refused != nil {
+		return c
+	}
+	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, separators) {
+		c.refused = malformed("the name "+shown(name)+" is not a single component", "Name one entry of the directory").With("path", name)
+		return c
+	}
+	c.rel = path.Join(p.rel, name)
+	c.words = path.Join(p.words, name)
+	if err := checkName(name); err != nil {
+		c.refused = err.With("path", c.words)
+	} else if _, err := hostSpelling(name); err != nil {
+		c.refused = err.With("path", c.words)
+	} else if p.fileOnly {
+		c.refused = c.denied()
+	} else {
+		c.refused = c.judgeLast()
+	}
+	return c
+}
+
+// Open opens a regular file for reading. It never waits: a FIFO, socket or device
+// is fault.ParamInvalid at once, and so is a directory. The file is the one that
+// Info describes, whatever happens to its name afterwards.
+func (p Path) Open() (*os.File, Info, error) {
+	var f *os.File
+	var info Info
+	at, err := p.reach(func(d descriptor, at Path) error {
+		fd, err := openBeneath(d, at.full(), wantFile, p.roots.by)
+		if err == nil {
+			f, info, err = regular(fd, at.words)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, Info{}, err
+	}
+	info.Name = at.Base()
+	return f, info, nil
+}
+
+// OpenDir opens a directory for listing. Anything else is fault.ParamInvalid.
+func (p Path) OpenDir() (*Dir, error) {
+	var fd descriptor
+	at, err := p.reach(func(d descriptor, at Path) (err error) {
+		if at.fileOnly {
+			return at.denied()
+		}
+		fd, err = openBeneath(d, at.full(), wantDirectory, p.roots.by)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return newDir(at, fd), nil
+}
+
+// Stat describes what is there without opening it: also what Open would refuse,
+// except that links are treated as in Open.
+func (p Path) Stat() (Info, error) {
+	var info Info
+	at, err := p.reach(func(d descriptor, at Path) (err error) {
+		info, err = infoBeneath(d, at.full(), p.roots.by)
+		return err
+	})
+	if err != nil {
+		return Info{}, err
+	}
+	info.Name = at.Base()
+	return info, nil
+}
+
+// exists says whether something is there under this spelling or its other normal
+// form, a link included.
+func (p Path) exists() bool {
+	err := p.attempt(func(d descriptor, at Path) error {
+		_, err := infoBeneath(d, at.full(), p.roots.by)
+		return err
+	})
+	switch problemOf(err) {
+	case missing, throughFile:
+		_, other := p.respelled()
+		return other
+	}
+	return true
+}
+
+// full is the way from the kept directory.
+func (p Path) full() string { return path.Join(p.root.prefix, p.rel) }
+
+func (p Path) attempt(use func(descriptor, Path) error) error {
+	return p.root.kept.use(func(d descriptor) error { return use(d, p) })
+}
+
+// regular keeps fd when it is a regular file and closes it when it is not.
+func regular(fd descriptor, name string) (*os.File, Info, error) {
+	info, err := infoOf(fd)
+	if err == nil && info.Type != File {
+		err = wrongType(info.Type)
+	}
+	if err != nil {
+		_ = release(fd) // nothing was written through it
+		return nil, Info{}, err
+	}
+	f, err := asFile(fd, name)
+	return f, info, err
+}

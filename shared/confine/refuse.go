@@ -1,0 +1,156 @@
+package confine
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+)
+
+// problem is why an attempt to open failed, as far as it decides what happens next.
+type problem int
+
+const (
+	none        problem = iota
+	throughLink         // a component is a symbolic link
+	missing             // a component is not there
+	throughFile         // a component that should be a directory is not one
+	outside             // the kernel saw a step out of the kept directory
+	special             // something that cannot be opened as a file, a socket for one
+	failed              // anything else
+)
+
+// wrongType is the error for something that is there but is not what was asked for.
+type wrongType Type
+
+func (t wrongType) Error() string { return "it is a " + Type(t).String() }
+
+const longestShown = 256 // bytes of a name in a message
+
+// shown is a name as messages carry it: quoted, so that it can hold neither a line
+// break nor a mark that turns the writing direction, and cut when long.
+func shown(name string) string {
+	if len(name) > longestShown {
+		cut := longestShown
+		for cut > 0 && !utf8.RuneStart(name[cut]) {
+			cut--
+		}
+		name = name[:cut] + "…"
+	}
+	return strconv.Quote(name)
+}
+
+// outside is the refusal of a name that lies beneath no allowed directory.
+func (r *Roots) outside(words string) error {
+	e := fault.New(fault.OutsideAllowed, "the path "+shown(words)+" is outside the allowed directories", r.whereInstead())
+	if !r.opts.HidePaths {
+		e = e.With("allowed", r.Dirs())
+	}
+	return e.With("path", words)
+}
+
+func (r *Roots) whereInstead() string {
+	const most = 8
+	dirs := r.Dirs()
+	switch {
+	case len(dirs) == 0:
+		return "No directory is allowed here: ask the person who runs this server"
+	case r.opts.HidePaths:
+		return "Use a relative path; . is the allowed directory"
+	case len(dirs) > most:
+		return fmt.Sprintf("Use a path beneath %s or one of %d others", strings.Join(dirs[:most], ", "), len(dirs)-most)
+	}
+	return "Use a path beneath " + strings.Join(dirs, " or ")
+}
+
+// denied is the refusal of what the deny rules name, whether it exists or not.
+func (p Path) denied() *fault.Error {
+	return fault.New(fault.OutsideAllowed, "the path "+shown(p.words)+" is denied by this server's configuration",
+		"Work without it, or ask the person who runs this server").With("path", p.words).With("denied", true)
+}
+
+func (p Path) linkRefused(o obstacle, cause error) error {
+	link := p.linkWords(o)
+	return fault.New(fault.Forbidden, "the path goes through the symbolic link "+shown(link),
+		"Name the file itself, without the link").With("link", link).With("path", p.words).Because(cause)
+}
+
+func (p Path) leadsOutside(o obstacle) error {
+	link := p.linkWords(o)
+	return fault.New(fault.OutsideAllowed, "the symbolic link "+shown(link)+" leads outside the allowed directories",
+		p.roots.whereInstead()).With("link", link).With("path", p.words)
+}
+
+func (p Path) tooManyLinks(cause error) error {
+	return fault.New(fault.Forbidden, fmt.Sprintf("the path %s goes through more than %d symbolic links", shown(p.words), maxLinks),
+		"Name the file itself, without the links").With("link", p.words).With("path", p.words).Because(cause)
+}
+
+// linkWords names the component that is a link in the caller's words. Past a link
+// that was followed there are no such words: then it is the host's name, or under
+// HidePaths what the caller wrote.
+func (p Path) linkWords(o obstacle) string {
+	way := strings.Split(p.full(), "/")
+	if o.kind != throughLink || p.followed && p.roots.opts.HidePaths {
+		return p.words
+	}
+	if p.followed {
+		return path.Join(append([]string{p.root.base}, way[:o.at+1]...)...)
+	}
+	return p.wordsUpTo(len(way) - 1 - o.at)
+}
+
+// wordsUpTo is the caller's words without their last n components.
+func (p Path) wordsUpTo(n int) string {
+	words := p.words
+	for range n {
+		words = path.Dir(words)
+	}
+	return words
+}
+
+// explain is the error for an attempt that failed and cannot be helped.
+func (p Path) explain(err error) error {
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		return f
+	}
+	if t, ok := errors.AsType[wrongType](err); ok {
+		return p.wrongKind(Type(t)).Because(err)
+	}
+	switch problemOf(err) {
+	case outside:
+		return p.roots.outside(p.words)
+	case special:
+		return p.wrongKind(Other).Because(err)
+	case throughFile:
+		return fault.New(fault.ParamInvalid, "the path "+shown(p.words)+" is not a directory or goes through a file",
+			"List the parent directory to see what is there").With("path", p.words).Because(err)
+	}
+	return fault.From(err).With("path", p.words)
+}
+
+func (p Path) wrongKind(t Type) *fault.Error {
+	e := fault.New(fault.ParamInvalid, shown(p.words)+" is neither a regular file nor a directory", "Name a regular file")
+	switch t {
+	case Directory:
+		e = fault.New(fault.ParamInvalid, shown(p.words)+" is a directory, not a file", "List it, or name a file in it")
+	case File:
+		e = fault.New(fault.ParamInvalid, shown(p.words)+" is a file, not a directory", "Read it, or name a directory")
+	}
+	return e.With("path", p.words).With("type", t.String())
+}
+
+func (p Path) notFound(cause error) error {
+	e := fault.New(fault.NotFound, "there is no "+shown(p.words), "List the parent directory to see what is there").
+		With("path", p.words).Because(cause)
+	near, ok := p.nearest()
+	if !ok {
+		return e
+	}
+	e.Do = "Did you mean " + shown(near) + "? If not, list the parent directory to see what is there"
+	return e.With("did_you_mean", near)
+}

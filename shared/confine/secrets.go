@@ -1,0 +1,87 @@
+package confine
+
+// secret is one row of the set that DenySecrets denies, or with readable one of its
+// exceptions. A directory is named without a trailing /**: what is beneath a denied
+// directory is denied.
+type secret struct {
+	pattern  string
+	what     string
+	readable bool
+}
+
+// secretTable names files that hold credentials on the machines of developers:
+// where the tools themselves document that they keep them.
+var secretTable = []secret{
+	{pattern: ".env", what: "environment file"},
+	{pattern: ".env.*", what: "environment file"},
+	{pattern: ".envrc", what: "direnv, often with tokens"},
+	{pattern: "*.pem", what: "private key or certificate"},
+	{pattern: "*.key", what: "private key"},
+	{pattern: "*.p12", what: "PKCS #12 key store"},
+	{pattern: "*.pfx", what: "PKCS #12 key store"},
+	{pattern: "*.jks", what: "Java key store"},
+	{pattern: "*.keystore", what: "Java or Android key store"},
+	{pattern: "*.ppk", what: "PuTTY private key"},
+	{pattern: "*.kdbx", what: "KeePass database"},
+	{pattern: "*.kdb", what: "KeePass database"},
+	{pattern: "*.agekey", what: "age identity"},
+	{pattern: "id_rsa*", what: "SSH private key"},
+	{pattern: "id_dsa*", what: "SSH private key"},
+	{pattern: "id_ecdsa*", what: "SSH private key"},
+	{pattern: "id_ed25519*", what: "SSH private key"},
+	{pattern: "ssh_host_*_key", what: "SSH host key"},
+	{pattern: "**/.ssh/*", what: "SSH keys and configuration"},
+	{pattern: ".gnupg", what: "GnuPG key rings"},
+	{pattern: "secring.*", what: "GnuPG secret key ring"},
+	{pattern: ".password-store", what: "pass"},
+	{pattern: ".netrc", what: "passwords of ftp, curl, git"},
+	{pattern: "_netrc", what: "the same on Windows"},
+	{pattern: ".npmrc", what: "npm token"},
+	{pattern: ".yarnrc.yml", what: "yarn token"},
+	{pattern: ".pypirc", what: "PyPI token"},
+	{pattern: ".git-credentials", what: "git credential store"},
+	{pattern: "**/git/credentials", what: "git credential store"},
+	{pattern: ".pgpass", what: "PostgreSQL passwords"},
+	{pattern: ".my.cnf", what: "MySQL password"},
+	{pattern: ".mylogin.cnf", what: "MySQL password"},
+	{pattern: ".htpasswd", what: "password hashes"},
+	{pattern: ".vault-token", what: "HashiCorp Vault token"},
+	{pattern: ".terraformrc", what: "Terraform token"},
+	{pattern: "credentials.tfrc.json", what: "Terraform token"},
+	{pattern: "*.tfstate", what: "Terraform state, secrets in the clear"},
+	{pattern: ".dockercfg", what: "Docker registry password"},
+	{pattern: "**/.docker/config.json", what: "Docker registry password"},
+	{pattern: "**/containers/auth.json", what: "Podman registry password"},
+	{pattern: "**/.aws/credentials", what: "AWS keys"},
+	{pattern: "**/.aws/config", what: "AWS configuration, may hold keys"},
+	{pattern: "**/.aws/sso", what: "AWS tokens"},
+	{pattern: "**/.aws/cli", what: "AWS tokens"},
+	{pattern: "**/.config/gcloud", what: "Google Cloud credentials"},
+	{pattern: "**/gcloud/credentials.db", what: "Google Cloud credentials"},
+	{pattern: "application_default_credentials.json", what: "Google Cloud credentials"},
+	{pattern: ".azure", what: "Azure tokens"},
+	{pattern: "**/.kube/config", what: "Kubernetes credentials"},
+	{pattern: "**/.kube/cache", what: "Kubernetes tokens"},
+	{pattern: "kubeconfig", what: "Kubernetes credentials"},
+	{pattern: "*.kubeconfig", what: "Kubernetes credentials"},
+	{pattern: "**/gh/hosts.yml", what: "GitHub token"},
+	{pattern: "**/.config/hub", what: "GitHub token"},
+	{pattern: "**/rclone/rclone.conf", what: "rclone credentials"},
+	{pattern: "**/.cargo/credentials", what: "crates.io token"},
+	{pattern: "**/.cargo/credentials.toml", what: "crates.io token"},
+	{pattern: "**/.gem/credentials", what: "RubyGems token"},
+	{pattern: "**/.m2/settings.xml", what: "Maven passwords"},
+	{pattern: "**/.m2/settings-security.xml", what: "Maven passwords"},
+	{pattern: "/etc/shadow*", what: "password hashes of the system"},
+	{pattern: "/etc/gshadow*", what: "password hashes of the system"},
+	{pattern: "/proc/*/environ", what: "environment of a process"},
+	{pattern: "/proc/*/task/*/environ", what: "environment of a process"},
+	{pattern: "/proc/*/mem", what: "memory of a process"},
+	{pattern: "/proc/*/task/*/mem", what: "memory of a process"},
+
+	{pattern: "*.pub", what: "public key", readable: true},
+	{pattern: ".env.example", what: "template without values", readable: true},
+	{pattern: ".env.sample", what: "template without values", readable: true},
+	{pattern: ".env.template", what: "template without values", readable: true},
+	{pattern: ".env.dist", what: "template without values", readable: true},
+}

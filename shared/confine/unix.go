@@ -1,0 +1,174 @@
+//go:build linux || darwin
+
+package confine
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"io/fs"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+type descriptor = int
+
+func release(d descriptor) error { return unix.Close(d) }
+
+func problemOf(err error) problem {
+	switch {
+	case err == nil:
+		return none
+	case errors.Is(err, unix.ELOOP):
+		return throughLink
+	case errors.Is(err, unix.ENOENT):
+		return missing
+	case errors.Is(err, unix.ENOTDIR):
+		return throughFile
+	case errors.Is(err, unix.EXDEV):
+		return outside
+	case errors.Is(err, unix.ENXIO), errors.Is(err, unix.ENODEV), errors.Is(err, unix.EOPNOTSUPP):
+		return special
+	}
+	return failed
+}
+
+func isLink(d descriptor, name string) bool {
+	var st unix.Stat_t
+	return unix.Fstatat(d, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Mode&unix.S_IFMT == unix.S_IFLNK
+}
+
+// survey finds the first component of rel that is a link or missing. It explains
+// an open that failed; it permits nothing.
+func survey(d descriptor, _ string, rel string) obstacle {
+	at := d
+	defer func() { leave(at, d) }()
+	way := strings.Split(rel, "/")
+	for i, name := range way {
+		var st unix.Stat_t
+		err := unix.Fstatat(at, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+		switch {
+		case err == unix.ENOENT:
+			return obstacle{kind: missing, at: i}
+		case err != nil:
+			return obstacle{}
+		case st.Mode&unix.S_IFMT == unix.S_IFLNK:
+			return obstacle{kind: throughLink, at: i, target: readLink(at, name)}
+		case i == len(way)-1:
+			return obstacle{}
+		}
+		next, err := openat(at, name, stepFlags)
+		if err != nil {
+			return obstacle{}
+		}
+		leave(at, d)
+		at = next
+	}
+	return obstacle{}
+}
+
+// readLink is the text of a link, "" if it is none. PATH_MAX is the most it can be.
+func readLink(d descriptor, name string) string {
+	buf := make([]byte, 4096)
+	n, err := unix.Readlinkat(d, name, buf)
+	if err != nil {
+		return ""
+	}
+	return string(buf[:n])
+}
+
+func fileMode(mode uint32) fs.FileMode {
+	m := fs.FileMode(mode & 0o777)
+	switch mode & unix.S_IFMT {
+	case unix.S_IFREG:
+	case unix.S_IFDIR:
+		m |= fs.ModeDir
+	case unix.S_IFLNK:
+		m |= fs.ModeSymlink
+	case unix.S_IFIFO:
+		m |= fs.ModeNamedPipe
+	case unix.S_IFSOCK:
+		m |= fs.ModeSocket
+	case unix.S_IFCHR:
+		m |= fs.ModeDevice | fs.ModeCharDevice
+	case unix.S_IFBLK:
+		m |= fs.ModeDevice
+	default:
+		m |= fs.ModeIrregular
+	}
+	return m | modeBit(mode, unix.S_ISUID, fs.ModeSetuid) | modeBit(mode, unix.S_ISGID, fs.ModeSetgid) |
+		modeBit(mode, unix.S_ISVTX, fs.ModeSticky)
+}
+
+func modeBit(mode, bit uint32, flag fs.FileMode) fs.FileMode {
+	if mode&bit == 0 {
+		return 0
+	}
+	return flag
+}
+
+func (i Info) identified(dev, ino uint64) Info {
+	i.Type = typeOf(i.Mode)
+	i.ID = ID{Dev: dev, Ino: ino, Size: i.Size, Mtime: i.Modified.UnixNano(), Ctime: i.Changed.UnixNano()}
+	return i
+}
+
+// listing is what has been read of a directory and not yet handed out.
+type listing struct{ rest []byte }
+
+func (*listing) close() error { return nil }
+
+// next is one entry. buf is where entries are read into, the same at every call.
+func (l *listing) next(d descriptor, buf []byte) (Entry, error) {
+	for {
+		if len(l.rest) < direntName {
+			n, err := readDirent(d, buf)
+			if err != nil {
+				return Entry{}, err
+			}
+			if n == 0 {
+				return Entry{}, io.EOF
+			}
+			l.rest = buf[:n]
+		}
+		size := int(binary.NativeEndian.Uint16(l.rest[16:]))
+		if size < direntName || size > len(l.rest) {
+			return Entry{}, unix.EIO
+		}
+		record := l.rest[:size]
+		l.rest = l.rest[size:]
+		if e := entryOf(d, record); e.Name != "" {
+			return e, nil
+		}
+	}
+}
+
+func readDirent(d descriptor, buf []byte) (n int, err error) {
+	for {
+		if n, err = unix.ReadDirent(d, buf); err != unix.EINTR {
+			return n, err
+		}
+	}
+}
+
+// entryOf reads one record; its name is "" for ., .. and a removed entry.
+func entryOf(d descriptor, record []byte) Entry {
+	name, _, _ := strings.Cut(string(record[direntName:]), "\x00")
+	if name == "." || name == ".." || binary.NativeEndian.Uint64(record) == 0 {
+		return Entry{}
+	}
+	switch record[direntName-1] {
+	case unix.DT_REG:
+		return Entry{name, File}
+	case unix.DT_DIR:
+		return Entry{name, Directory}
+	case unix.DT_LNK:
+		return Entry{name, Symlink}
+	case unix.DT_UNKNOWN:
+		if info, err := infoOfEntry(d, name); err == nil {
+			return Entry{name, info.Type}
+		}
+	}
+	return Entry{name, Other}
+}
