@@ -26,7 +26,7 @@ func (a *app) auditCommand() *cobra.Command {
 		Long: "Read the audit log: the file that these settings name, so that the flags of serve\n" +
 			"apply here as well.",
 		Args: a.noCommand,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		RunE: help,
 	}
 	c.AddCommand(a.auditTail(), a.auditVerify(), a.auditStats(), a.auditQuery())
 	return c
@@ -93,7 +93,7 @@ func (a *app) auditVerify() *cobra.Command {
 			if err := writeResult(a.env.Stdout, file, result, asJSON); err != nil || result.OK() {
 				return err
 			}
-			return failed
+			return errFailed
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
@@ -230,7 +230,7 @@ func (a *app) printEvents(events iter.Seq2[audit.Event, error], asJSON bool) err
 		switch {
 		case err != nil:
 			fmt.Fprintln(a.env.Stderr, fault.From(err))
-			outcome = failed
+			outcome = errFailed
 			continue
 		case asJSON:
 			err = lines.Encode(e)

@@ -156,7 +156,7 @@ func (a *app) print(r *mcp.CallToolResult, output string) error {
 		err = printBlocks(out, r.Content)
 	}
 	if err == nil && r.IsError {
-		return failed
+		return errFailed
 	}
 	return err
 }

@@ -34,7 +34,7 @@ func (a *app) doctorCommand() *cobra.Command {
 				return err
 			}
 			if slices.ContainsFunc(checks, func(c Check) bool { return c.Verdict != OK && c.Verdict != Warn }) {
-				return failed
+				return errFailed
 			}
 			return nil
 		},

@@ -110,8 +110,23 @@ func (a *app) root() *cobra.Command {
 	a.set.Bind(root.PersistentFlags())
 	root.AddCommand(a.serveCommand(), a.toolsCommand(), a.callCommand(), a.doctorCommand(),
 		a.configCommand(), a.auditCommand(), a.versionCommand())
+	a.adoptCompletion(root)
 	return root
 }
+
+// adoptCompletion makes cobra's own command refuse a shell it does not know,
+// rather than print its help and call that success.
+func (a *app) adoptCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			c.Args, c.RunE = a.noCommand, help
+		}
+	}
+}
+
+// help is what a command does that only has others below it.
+func help(c *cobra.Command, _ []string) error { return c.Help() }
 
 // load gives the checked settings, with the defaults that depend on them.
 func (a *app) load() (*settings.Set, error) {
@@ -124,15 +139,15 @@ func (a *app) load() (*settings.Set, error) {
 	return a.set, nil
 }
 
-// failed ends a run with exit code 1 when what there is to say has been said.
-var failed = errors.New("failed")
+// errFailed ends a run with exit code 1 when what there is to say has been said.
+var errFailed = errors.New("failed")
 
 // report says what went wrong and gives the exit code.
 func (a *app) report(err error) int {
 	switch {
 	case err == nil:
 		return 0
-	case errors.Is(err, failed):
+	case errors.Is(err, errFailed):
 		return 1
 	}
 	e := fault.From(err)

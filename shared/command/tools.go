@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/toolkit"
 )
 
@@ -20,6 +21,9 @@ func (a *app) toolsCommand() *cobra.Command {
 		Short: "List the tools that are offered with these settings",
 		Args:  a.noCommand,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if asJSON && asMarkdown {
+				return fault.New(fault.Misconfigured, "--json and --markdown stand together", "Use one of the two")
+			}
 			service, err := a.open(c.Context())
 			if err != nil {
 				return err
@@ -36,10 +40,9 @@ func (a *app) toolsCommand() *cobra.Command {
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "as JSON, with schemas")
 	c.Flags().BoolVar(&asMarkdown, "markdown", false, "as Markdown, with parameters")
-	c.MarkFlagsMutuallyExclusive("json", "markdown")
-	help := c.HelpFunc()
+	usual := c.HelpFunc()
 	c.SetHelpFunc(func(c *cobra.Command, args []string) {
-		help(c, args)
+		usual(c, args)
 		a.helpWithToolsets(c)
 	})
 	return c

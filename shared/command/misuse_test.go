@@ -1,0 +1,52 @@
+package command_test
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestMisuseEndsWith2AndSaysWhatWasMeant(t *testing.T) {
+	for _, c := range []struct {
+		what string
+		args []string
+		says string
+	}{
+		{"an unknown command", []string{"srve"}, "Did you mean serve?"},
+		{"a command like none", []string{"frobnicate"}, "Use one of audit, call"},
+		{"an unknown command below another", []string{"audit", "verfy"}, "Did you mean verify?"},
+		{"a shell that is none", []string{"completion", "bsh"}, "Did you mean bash?"},
+		{"an unknown flag", []string{"--alow-path", "/x"}, "Did you mean --allow-path?"},
+		{"an unknown flag of a command", []string{"tools", "--jsn"}, "Did you mean --json?"},
+		{"an unknown flag with a value", []string{"--vocabulry=agent"}, "Did you mean --vocabulary?"},
+		{"a flag like none", []string{"--frobnicate"}, "--help"},
+		{"an unknown short flag", []string{"-z"}, "--help"},
+		{"a flag without its value", []string{"--allow-path"}, "allow-path"},
+		{"an argument where there is none", []string{"version", "now"}, "takes no argument"},
+		{"no tool to call", []string{"call"}, "call TOOL"},
+		{"an unknown host", []string{"config", "cursr"}, "Did you mean cursor?"},
+		{"two hosts", []string{"config", "cursor", "zed"}, "config [HOST]"},
+		{"two forms at once", []string{"tools", "--json", "--markdown"}, "markdown"},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			r := newWorld(t).must(t, 2, c.args...)
+			contains(t, "stderr", r.errors, c.says)
+			if !strings.HasPrefix(r.errors, "SYSTEM_003: ") {
+				t.Errorf("no code in front: %s", r.errors)
+			}
+			if r.out != "" || strings.Count(r.errors, "\n") != 1 {
+				t.Errorf("noise on stdout %q or stderr %q", r.out, r.errors)
+			}
+		})
+	}
+}
+
+func TestHelpNamesEveryCommandAndFlag(t *testing.T) {
+	r := newWorld(t).must(t, 0, "--help")
+	contains(t, "help", r.out, "serve", "tools", "call", "doctor", "config", "audit", "version", "completion",
+		"--allow-path DIR", "--results both|text", "--greetings N", "It greets.")
+}
+
+func TestCompletionIsThere(t *testing.T) {
+	contains(t, "the script", newWorld(t).must(t, 0, "completion", "bash").out, "fake-server")
+	contains(t, "completion", newWorld(t).must(t, 0, "__complete", "config", "claude-").out, "claude-code", "claude-desktop")
+}
