@@ -172,7 +172,7 @@ func links(set *settings.Set) Check {
 
 // offered opens the server and says what its tools do.
 func (a *app) offered(ctx context.Context, set *settings.Set) []Check {
-	service, err := a.Open(ctx, set)
+	service, err := a.open(ctx, set)
 	if err != nil {
 		return []Check{bad("server", err)}
 	}

@@ -25,7 +25,7 @@ const asServer = "COMMAND_TEST_AS_SERVER"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asServer) != "" {
-		os.Exit(command.Run(context.Background(), fake(), os.Args[1:], command.System()))
+		os.Exit(command.Run(context.Background(), fake(), os.Args[1:], command.Process()))
 	}
 	os.Exit(m.Run())
 }

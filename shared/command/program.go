@@ -43,8 +43,8 @@ type Program struct {
 // Service is a server that is open and not yet serving.
 type Service struct {
 	Roots        *confine.Roots       // closed at the end; nil where the server touches no files
-	Vocabulary   toolkit.Vocabulary   // picked and narrowed, see Pick
 	Vocabularies []toolkit.Vocabulary // all there are, whole
+	Vocabulary   toolkit.Vocabulary   // the one that is offered; without a name it is picked from the others
 	Resources    *toolkit.Resources   // nil: none
 	Instructions string               // for the model
 	Restrict     restrict.Rules       // what the process needs from now on; the audit log is added
@@ -61,8 +61,8 @@ type Environment struct {
 	restrict func(restrict.Rules) (restrict.Report, error) // nil: restrict.Self, which cannot be undone
 }
 
-// System is the environment of the process.
-func System() Environment {
+// Process is the environment of this process.
+func Process() Environment {
 	return Environment{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ()}
 }
 
@@ -161,9 +161,28 @@ func (a *app) report(err error) int {
 	return 1
 }
 
-// Pick is the vocabulary that --vocabulary and --toolsets ask for. A name that
-// none of all has is fault.Misconfigured.
-func Pick(all []toolkit.Vocabulary, set *settings.Set) (toolkit.Vocabulary, error) {
+// open is the service that set asks for, with its vocabulary picked.
+func (a *app) open(ctx context.Context, set *settings.Set) (*Service, error) {
+	service, err := a.Open(ctx, set)
+	if err != nil || service.Vocabulary.Name != "" {
+		return service, err
+	}
+	if service.Vocabulary, err = pick(service.Vocabularies, set); err != nil {
+		return nil, errors.Join(err, service.close())
+	}
+	return service, nil
+}
+
+// close gives back what the service holds.
+func (s *Service) close() error {
+	if s.Roots == nil {
+		return nil
+	}
+	return s.Roots.Close()
+}
+
+// pick is the vocabulary that --vocabulary and --toolsets ask for.
+func pick(all []toolkit.Vocabulary, set *settings.Set) (toolkit.Vocabulary, error) {
 	name := set.Text("vocabulary")
 	names := make([]string, len(all))
 	for i, v := range all {
@@ -171,6 +190,5 @@ func Pick(all []toolkit.Vocabulary, set *settings.Set) (toolkit.Vocabulary, erro
 			return v.Narrow(set.List("toolsets"))
 		}
 	}
-	e := misused(fmt.Sprintf("there is no vocabulary %s (%s)", name, set.Source("vocabulary")), name, names)
-	return toolkit.Vocabulary{}, e.With("known", names)
+	return toolkit.Vocabulary{}, misused(fmt.Sprintf("there is no vocabulary %s (%s)", name, set.Source("vocabulary")), name, names)
 }

@@ -52,13 +52,11 @@ func (a *app) fill(ctx context.Context, s *started, set *settings.Set) error {
 	if set.Text("transport") != "stdio" {
 		return fault.New(fault.Unavailable, "only the transport stdio is available", "Leave --transport out")
 	}
-	service, err := a.Open(ctx, set)
+	service, err := a.open(ctx, set)
 	if err != nil {
 		return err
 	}
-	if service.Roots != nil {
-		s.close = append(s.close, service.Roots.Close)
-	}
+	s.close = append(s.close, service.close)
 	recorder, dir, err := a.openAudit(s, set)
 	if err != nil {
 		return err

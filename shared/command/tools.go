@@ -24,7 +24,7 @@ func (a *app) toolsCommand() *cobra.Command {
 			if asJSON && asMarkdown {
 				return fault.New(fault.Misconfigured, "--json and --markdown stand together", "Use one of the two")
 			}
-			service, err := a.open(c.Context())
+			service, err := a.look(c.Context())
 			if err != nil {
 				return err
 			}
@@ -55,7 +55,7 @@ func (a *app) helpWithToolsets(c *cobra.Command) {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	service, err := a.open(ctx)
+	service, err := a.look(ctx)
 	if err != nil {
 		return
 	}
@@ -64,20 +64,13 @@ func (a *app) helpWithToolsets(c *cobra.Command) {
 	writeChoices(c.OutOrStdout(), service)
 }
 
-// open is the service for a look at it: nothing is recorded or restricted.
-func (a *app) open(ctx context.Context) (*Service, error) {
+// look is the service for a look at it: nothing is recorded or restricted.
+func (a *app) look(ctx context.Context) (*Service, error) {
 	set, err := a.load()
 	if err != nil {
 		return nil, err
 	}
-	return a.Open(ctx, set)
-}
-
-func (s *Service) close() error {
-	if s.Roots == nil {
-		return nil
-	}
-	return s.Roots.Close()
+	return a.open(ctx, set)
 }
 
 // described is a tool as tools --json shows it; the schemas are those of

@@ -86,16 +86,12 @@ func fake() command.Program {
 }
 
 func openFake(_ context.Context, s *settings.Set) (*command.Service, error) {
-	v, err := command.Pick(vocabularies, s)
-	if err != nil {
-		return nil, err
-	}
 	roots, err := confine.Open(s.List("allow-path"), confine.Options{})
 	if err != nil {
 		return nil, err
 	}
 	return &command.Service{
-		Roots: roots, Vocabulary: v, Vocabularies: vocabularies,
+		Roots: roots, Vocabularies: vocabularies,
 		Restrict: restrict.Rules{Read: s.List("allow-path")},
 		Checks:   func() []command.Check { return []command.Check{{command.OK, "greetings", "are warm", ""}} },
 	}, nil
