@@ -96,11 +96,16 @@ func (c *checker) beyondHead() bool {
 
 // damage notes a line that is no event. It may stand for the one expected here.
 func (c *checker) damage(kind, text string) {
-	if c.next == 0 {
-		c.next = max(1, c.view.head.From)
-	}
-	c.note(c.at, c.next+c.damaged, kind, text)
+	c.note(c.at, c.expected(), kind, text)
 	c.damaged++
+}
+
+// expected is the number that comes next if every damaged line was an event.
+func (c *checker) expected() uint64 {
+	if c.next == 0 {
+		return max(1, c.view.head.From) + c.damaged
+	}
+	return c.next + c.damaged
 }
 
 // event takes in a line that is whole in itself.
@@ -131,7 +136,7 @@ func (c *checker) event(k link) {
 func (c *checker) first(k link) {
 	c.next = max(1, c.view.head.From)
 	if !c.view.sealed || k.Seq < c.next {
-		c.next = k.Seq
+		c.next = max(1, k.Seq-min(k.Seq, c.damaged))
 	}
 	c.result.From = c.next
 	if c.next == 1 {
@@ -232,9 +237,9 @@ func (c *checker) end() Result {
 }
 
 func (c *checker) noteGap(g gap) {
-	text := fmt.Sprintf("events %d to %d are missing before this line", g.from, g.to)
+	text := fmt.Sprintf("events %d to %d are missing here", g.from, g.to)
 	if g.from == g.to {
-		text = fmt.Sprintf("event %d is missing before this line", g.from)
+		text = fmt.Sprintf("event %d is missing here", g.from)
 	}
 	at := g.place
 	if g.file != "" {
@@ -246,26 +251,35 @@ func (c *checker) noteGap(g gap) {
 
 // atHead looks for what is missing at the end.
 func (c *checker) atHead() {
-	h, last := c.view.head, place{order: c.order + 1, file: filepath.Base(c.view.path), line: 1}
-	if c.view.current != nil {
-		last = c.at
-		last.line++
-	}
 	seal := place{order: c.order + 2, file: filepath.Base(headPath(c.view.path))}
+	h := c.view.head
 	if !c.view.sealed {
-		c.note(seal, c.next, Removed, "the head record is missing, so that events removed from the end cannot be missed")
+		c.note(seal, c.expected(), Removed, "the head record is missing, so that events removed from the end cannot be missed")
 		return
 	}
 	if h.Rebuilt > 0 {
 		c.note(seal, h.Rebuilt, Removed, fmt.Sprintf("the head record was lost and made anew after event %d: events that followed it may be missing", h.Rebuilt))
 	}
-	if c.next == 0 {
-		c.next = max(1, h.From)
-	}
-	switch have := c.next + c.damaged; {
-	case have <= h.Seq:
-		c.note(last, have, Removed, fmt.Sprintf("events %d to %d are missing at the end", have, h.Seq))
-	case c.damaged == 0 && c.next == h.Seq+1 && h.Seq > 0 && !slices.Contains(c.hashes, h.Hash):
+	if have := c.expected(); have <= h.Seq {
+		c.gaps = append(c.gaps, c.lostEnd(have, h.Seq))
+	} else if c.damaged == 0 && c.next == h.Seq+1 && h.Seq > 0 && !slices.Contains(c.hashes, h.Hash) {
 		c.note(c.good, h.Seq, Changed, fmt.Sprintf("event %d does not have the hash of the head record", h.Seq))
 	}
+}
+
+// lostEnd is the gap behind the last line, or the newest file where that is
+// missing.
+func (c *checker) lostEnd(from, to uint64) gap {
+	h := c.view.head
+	g := gap{from: from, to: to, place: place{order: c.order + 1, file: filepath.Base(c.view.path), line: 1}}
+	switch {
+	case c.view.current == nil && h.Size > 0:
+		g.file = g.place.file
+	case c.at.number == 0 && c.at.line > 0:
+		g.place = c.at
+		g.place.line++
+	case h.Rotated > newest(c.view.old):
+		g.file = filepath.Base(rotatedPath(c.view.path, h.Rotated))
+	}
+	return g
 }

@@ -7,69 +7,147 @@ import (
 	"unicode"
 )
 
-// credential is one kind of secret that is known by its looks. The expression
-// is tried only on texts that contain an anchor, in lower case, because most
-// texts contain none. Group 1 of it, and group 2, stay before and behind the
-// mask.
+// credential is one kind of secret that is known by its looks.
 type credential struct {
 	name    string
-	anchors []string
-	expr    *regexp.Regexp
-	real    func(string) bool // nil: whatever matches
+	anchors []string          // one of them, in lower case, is in every match; most texts hold none, which spares the expression
+	run     int               // instead of anchors: every match has so many base64 characters in a row
+	expr    *regexp.Regexp    // its group 1, if there is one, stays before the mask, its group 2 behind it
+	real    func(string) bool // judges a match where an expression cannot; nil: every match
 }
 
+// mask replaces what matches in s.
 func (c credential) mask(s string) string {
-	if c.real != nil {
-		return c.expr.ReplaceAllStringFunc(s, func(found string) string {
-			if c.real(found) {
-				return Masked
-			}
-			return found
-		})
+	if c.real == nil {
+		return c.expr.ReplaceAllString(s, "${1}"+Masked+"${2}")
 	}
-	return c.expr.ReplaceAllString(s, "${1}"+Masked+"${2}")
+	return c.expr.ReplaceAllStringFunc(s, func(found string) string {
+		if c.real(found) {
+			return Masked
+		}
+		return found
+	})
+}
+
+func (c credential) mayBeIn(lower string) bool {
+	for _, a := range c.anchors {
+		if strings.Contains(lower, a) {
+			return true
+		}
+	}
+	return c.run > 0 && hasRun(lower, c.run)
+}
+
+// hasRun says that n base64 characters stand in a row somewhere in s.
+func hasRun(s string, n int) bool {
+	length := 0
+	for i := 0; i < len(s) && length < n; i++ {
+		if b := s[i]; 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '/' <= b && b <= '9' || b == '+' {
+			length++
+		} else {
+			length = 0
+		}
+	}
+	return length >= n
 }
 
 // credentials is the table, in the order in which it is applied. The formats
-// are those their issuers document, and the ones of the gitleaks and
-// trufflehog rule sets; nothing can know a password by its looks, which is why
-// names are looked at as well.
+// are the ones their issuers document and the rule sets of gitleaks and
+// trufflehog look for. Nothing knows a password by its looks, which is why names
+// count as well.
 var credentials = []credential{
-	{"PEM private key", []string{"private key"}, regexp.MustCompile(`()-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)()`), nil},
-	{"Authorization header", []string{"authorization"}, regexp.MustCompile(`(?i)(authorization["']?\s*[:=]\s*["']?)(?:digest [^\r\n]*|[^"'\r\n]+)()`), nil},
-	{"Cookie header", []string{"cookie"}, regexp.MustCompile(`(?i)(\bcookie["']?\s*[:=]\s*["']?)[^"'\r\n]+()`), nil},
-	{"bearer token", []string{"bearer"}, regexp.MustCompile(`(?i)(\bbearer\s+)[A-Za-z0-9._~+/=-]{8,}()`), nil},
-	{"password in a URL", []string{"://"}, regexp.MustCompile(`(://)[^\s/?#"'@]*:[^\s/?#"']*(@)`), nil},
-	{"JSON web token (RFC 7519)", []string{"eyj"}, regexp.MustCompile(`()eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{6,}\.?[A-Za-z0-9_-]*()`), nil},
-	{"AWS access key id", []string{"akia", "asia", "abia", "acca", "aroa", "aida", "agpa", "anpa", "anva"}, regexp.MustCompile(`()\b(?:AKIA|ASIA|ABIA|ACCA|AROA|AIDA|AGPA|ANPA|ANVA)[A-Z0-9]{16}\b()`), nil},
-	{"AWS secret access key", nil, regexp.MustCompile(`[A-Za-z0-9/+]{40,}`), isAWSSecret},
-	{"GitHub token", []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"}, regexp.MustCompile(`()(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})()`), nil},
-	{"GitLab token", []string{"glpat-", "gldt-", "glrt-", "glcbt-"}, regexp.MustCompile(`()gl(?:pat|dt|rt|cbt)-[A-Za-z0-9_-]{20,}()`), nil},
-	{"Slack token", []string{"xox", "xapp-"}, regexp.MustCompile(`()(?:xox[abcdeoprs]|xapp)-[A-Za-z0-9-]{8,}()`), nil},
-	{"Slack webhook", []string{"hooks.slack.com"}, regexp.MustCompile(`(hooks\.slack\.com/(?:services|workflows)/)[A-Za-z0-9/_-]+()`), nil},
-	{"OpenAI, Anthropic or alike key", []string{"sk-"}, regexp.MustCompile(`()\bsk-[A-Za-z0-9_-]{16,}()`), nil},
-	{"Stripe key", []string{"k_live_", "k_test_"}, regexp.MustCompile(`()\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}()`), nil},
-	{"Google key or token", []string{"aiza", "ya29.", "gocspx-"}, regexp.MustCompile(`()(?:AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{16,}|GOCSPX-[A-Za-z0-9_-]{16,})()`), nil},
-	{"package registry token", []string{"npm_", "pypi-", "hf_", "dckr_pat_"}, regexp.MustCompile(`()\b(?:npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}|hf_[A-Za-z0-9]{30,}|dckr_pat_[A-Za-z0-9_-]{20,})()`), nil},
-	{"value behind a telling name", []string{"passw", "passphrase", "secret", "token", "api_key", "api-key", "apikey", "access_key", "access-key", "accesskey", "private_key", "credential"}, regexp.MustCompile(`(?i)([A-Za-z0-9_-]*(?:passwd|password|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential)s?["']?\s*[:=]\s*)(?:"[^"]+"|'[^']+'|[^\s"'&,;{}()\[\]]+)()`), nil},
-	{"value of a telling option", []string{"--"}, regexp.MustCompile(`(?i)(--?[a-z0-9-]*(?:passwd|password|passphrase|secret|token|api-?key|access-?key|credential)s?\s+)(?:"[^"]+"|'[^']+'|[^\s"'-][^\s"']*)()`), nil},
+	{
+		name:    "PEM private key (RFC 7468)",
+		anchors: []string{"private key"},
+		expr:    regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)`),
+	}, {
+		name:    "Authorization header (RFC 9110); digests have quotes inside",
+		anchors: []string{"authorization"},
+		expr:    regexp.MustCompile(`(?i)(authorization["']?\s*[:=]\s*["']?)(?:digest [^\r\n]*|[^"'\r\n]+)`),
+	}, {
+		name:    "Cookie header (RFC 6265)",
+		anchors: []string{"cookie"},
+		expr:    regexp.MustCompile(`(?i)(\b(?:set-)?cookie["']?\s*[:=]\s*["']?)[^"'\r\n]+`),
+	}, {
+		name:    "bearer token (RFC 6750)",
+		anchors: []string{"bearer"},
+		expr:    regexp.MustCompile(`(?i)(\bbearer\s+)[A-Za-z0-9._~+/=-]{8,}`),
+	}, {
+		name:    "user and password in a URL (RFC 3986)",
+		anchors: []string{"://"},
+		expr:    regexp.MustCompile(`(://)[^\s/?#"'@]*:[^\s/?#"']*(@)`),
+	}, {
+		name:    "JSON web token (RFC 7519)",
+		anchors: []string{"eyj"},
+		expr:    regexp.MustCompile(`eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{6,}(?:\.[A-Za-z0-9_-]*)?`),
+	}, {
+		name:    "AWS access key id",
+		anchors: []string{"akia", "asia", "abia", "acca", "aroa", "aida", "agpa", "anpa", "anva"},
+		expr:    regexp.MustCompile(`\b(?:AKIA|ASIA|ABIA|ACCA|AROA|AIDA|AGPA|ANPA|ANVA)[A-Z0-9]{16}\b`),
+	}, {
+		name: "AWS secret access key",
+		run:  40,
+		expr: regexp.MustCompile(`[A-Za-z0-9/+]{40,}`),
+		real: isAWSSecret,
+	}, {
+		name:    "GitHub token",
+		anchors: []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"},
+		expr:    regexp.MustCompile(`gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}`),
+	}, {
+		name:    "GitLab token",
+		anchors: []string{"glpat-", "gldt-", "glrt-", "glcbt-"},
+		expr:    regexp.MustCompile(`gl(?:pat|dt|rt|cbt)-[A-Za-z0-9_-]{20,}`),
+	}, {
+		name:    "Slack token",
+		anchors: []string{"xox", "xapp-"},
+		expr:    regexp.MustCompile(`(?:xox[abcdeoprs]|xapp)-[A-Za-z0-9-]{8,}`),
+	}, {
+		name:    "Slack webhook",
+		anchors: []string{"hooks.slack.com"},
+		expr:    regexp.MustCompile(`(hooks\.slack\.com/(?:services|workflows)/)[A-Za-z0-9/_-]+`),
+	}, {
+		name:    "key of OpenAI, Anthropic and others",
+		anchors: []string{"sk-"},
+		expr:    regexp.MustCompile(`\bsk-[A-Za-z0-9_-]{16,}`),
+		real:    hasDigit,
+	}, {
+		name:    "Stripe key",
+		anchors: []string{"k_live_", "k_test_"},
+		expr:    regexp.MustCompile(`\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}`),
+	}, {
+		name:    "Google key or token",
+		anchors: []string{"aiza", "ya29.", "gocspx-"},
+		expr:    regexp.MustCompile(`AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{16,}|GOCSPX-[A-Za-z0-9_-]{16,}`),
+	}, {
+		name:    "token of a package registry or model hub",
+		anchors: []string{"npm_", "pypi-", "hf_", "dckr_pat_"},
+		expr:    regexp.MustCompile(`\b(?:npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}|hf_[A-Za-z0-9]{30,}|dckr_pat_[A-Za-z0-9_-]{20,})`),
+	}, {
+		name:    "value assigned to a telling name",
+		anchors: []string{"passw", "passphrase", "secret", "token", "api_key", "api-key", "apikey", "access_key", "access-key", "accesskey", "private_key", "private-key", "credential"},
+		expr:    regexp.MustCompile(`(?i)([a-z0-9_-]*(?:passwd|password|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential)s?["']?\s*[:=]\s*)(?:"[^"]+"|'[^']+'|[^\s"'&,;{}()\[\]]+)`),
+	}, {
+		name:    "value of a telling option",
+		anchors: []string{"--"},
+		expr:    regexp.MustCompile(`(?i)(--[a-z0-9-]*(?:passwd|password|passphrase|secret|token|api-?key|access-?key|credential)s?\s+)(?:"[^"]+"|'[^']+'|[^\s"'-][^\s"']*)`),
+	},
 }
 
 // isAWSSecret says of a run of base64 characters that it is as long as an AWS
-// secret and as mixed: no hash in hex, no path, no identifier.
+// secret and as mixed: no hash in hex, no absolute path, no identifier.
 func isAWSSecret(s string) bool {
-	if len(s) != 40 || strings.HasPrefix(s, "/") {
-		return false
-	}
-	return strings.ContainsFunc(s, unicode.IsUpper) && strings.ContainsFunc(s, unicode.IsLower) && strings.ContainsFunc(s, unicode.IsDigit)
+	return len(s) == 40 && s[0] != '/' && hasDigit(s) &&
+		strings.ContainsFunc(s, unicode.IsUpper) && strings.ContainsFunc(s, unicode.IsLower)
 }
 
-// telling are the parts of a name, without case, blanks, hyphens, underscores
-// and dots, that speak of a credential wherever they stand in it.
+func hasDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }
+
+// telling are the parts of a plain name that speak of a credential wherever
+// they stand in it.
 var telling = []string{"password", "passwd", "passphrase", "secret", "authorization", "credential", "apikey", "accesskey", "privatekey", "bearer", "cookie"}
 
-// endings speak of a credential at the end of a name only: token_count and
-// authors are none.
+// endings speak of a credential at the end of a plain name only: token_count
+// and author are none.
 var endings = []string{"token", "tokens", "auth", "pwd", "passcode"}
 
 // isSecretKey says that the value under key is a credential by the key's name.
@@ -84,6 +162,7 @@ func isSecretKey(key string, v any) bool {
 	return isSecretName(key)
 }
 
+// isSecretName says that name is a text that speaks of a credential.
 func isSecretName(name any) bool {
 	s, ok := name.(string)
 	if !ok {
@@ -109,6 +188,7 @@ func isSecretOption(v any) bool {
 	return ok && strings.HasPrefix(s, "-") && !strings.ContainsAny(s, "= :") && isSecretName(s)
 }
 
+// plain is name without case, blanks, hyphens, underscores and dots.
 func plain(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch r {

@@ -18,6 +18,14 @@ const (
 	maxBody   = MaxLine - chainRoom
 )
 
+// What is looked at of a text at all. Masking takes time for each byte, and a
+// caller may hand over megabytes.
+const (
+	seenCause = 32 << 10
+	seenPaths = 512
+	seenPath  = 4 << 10 // PATH_MAX of Linux
+)
+
 // What an event is reduced to when its line would be too long. JSON may write
 // one byte as six (\u0001), and the sum of these limits times six stays below
 // maxBody.
@@ -66,7 +74,7 @@ func reduced(e Event) Event {
 		*s = cut(*s, maxName)
 	}
 	e.Cause = cut(e.Cause, maxCause)
-	e.Paths = fewer(e.Paths)
+	e.Paths = fewer(e.Paths, maxPaths, maxPath)
 	if math.IsNaN(e.DurationMS) || math.IsInf(e.DurationMS, 0) {
 		e.DurationMS = 0
 	}
@@ -76,11 +84,15 @@ func reduced(e Event) Event {
 	return e
 }
 
-// fewer is the first paths, each cut, and a word on how many are left out.
-func fewer(paths []string) []string {
-	var kept []string
-	for _, p := range paths[:min(len(paths), maxPaths)] {
-		kept = append(kept, cut(p, maxPath))
+// fewer is the first paths, each cut to length, and a word on how many are left
+// out. The caller's list is left alone.
+func fewer(paths []string, count, length int) []string {
+	if paths == nil {
+		return nil
+	}
+	kept := make([]string, 0, min(len(paths), count+1))
+	for _, p := range paths[:min(len(paths), count)] {
+		kept = append(kept, cut(p, length))
 	}
 	if more := len(paths) - len(kept); more > 0 {
 		kept = append(kept, "… and "+strconv.Itoa(more)+" more")

@@ -109,8 +109,15 @@ func filled(e Event, clock func() time.Time) Event {
 	if e.PID == 0 {
 		e.PID = os.Getpid()
 	}
-	e.Cause, e.Rule = maskText(e.Cause), maskText(e.Rule)
-	e.Paths = maskAll(e.Paths)
+	e.Cause, e.Rule = maskText(cut(e.Cause, seenCause)), maskText(cut(e.Rule, seenPath))
+	count := len(e.Paths)
+	if count > seenPaths {
+		count = maxPaths - 1 // and the word on the others
+	}
+	e.Paths = fewer(e.Paths, count, seenPath)
+	for i, p := range e.Paths {
+		e.Paths[i] = maskText(p)
+	}
 	return e
 }
 
@@ -163,7 +170,7 @@ func (l *Log) locked(do func() error) error {
 		return fs.ErrClosed
 	}
 	for range 10 {
-		if err := l.lock.reopen(headPath(l.path), openHead); err != nil {
+		if err := l.lock.open(headPath(l.path), openHead); err != nil {
 			return err
 		}
 		if err := lockWait(l.lock.file, true); err != nil {
@@ -172,7 +179,7 @@ func (l *Log) locked(do func() error) error {
 		if l.lock.current(headPath(l.path)) {
 			return errors.Join(do(), unlock(l.lock.file))
 		}
-		if err := unlock(l.lock.file); err != nil {
+		if err := l.lock.close(); err != nil { // unlocks it as well
 			return err
 		}
 	}
@@ -197,15 +204,12 @@ func (l *Log) readState() error {
 	return l.save(h)
 }
 
-// reopen opens path with open unless the held file still stands there.
-func (h *held) reopen(path string, open func(string) (*os.File, error)) error {
-	if h.file != nil && h.current(path) {
+// open opens path with with, unless a file is held.
+func (h *held) open(path string, with func(string) (*os.File, error)) error {
+	if h.file != nil {
 		return nil
 	}
-	if err := h.close(); err != nil {
-		return err
-	}
-	f, err := open(path)
+	f, err := with(path)
 	if err != nil {
 		return err
 	}

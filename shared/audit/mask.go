@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"io"
-	"slices"
 	"strings"
 )
 
@@ -153,26 +152,9 @@ func maskText(s string) string {
 	}
 	lower := strings.ToLower(s)
 	for _, row := range credentials {
-		if row.anchors == nil || slices.ContainsFunc(row.anchors, func(a string) bool { return strings.Contains(lower, a) }) {
+		if row.mayBeIn(lower) {
 			s = row.mask(s)
 		}
 	}
 	return s
-}
-
-// maskAll is list with each text masked; the caller's list is left alone.
-func maskAll(list []string) []string {
-	var out []string
-	for i, s := range list {
-		if m := maskText(s); m != s {
-			if out == nil {
-				out = slices.Clone(list)
-			}
-			out[i] = m
-		}
-	}
-	if out == nil {
-		return list
-	}
-	return out
 }

@@ -64,7 +64,7 @@ func (l *Log) rotate() error {
 	if err := l.save(next); err != nil {
 		return err
 	}
-	if err := l.data.reopen(l.path, openLog); err != nil {
+	if err := errors.Join(l.data.close(), l.data.open(l.path, openLog)); err != nil {
 		return err
 	}
 	return l.prune()

@@ -43,7 +43,7 @@ func (l *Log) present() (int64, error) {
 	if info != nil && l.data.file != nil && os.SameFile(info, l.data.info) {
 		return info.Size(), nil
 	}
-	if err := l.data.reopen(l.path, openLog); err != nil {
+	if err := errors.Join(l.data.close(), l.data.open(l.path, openLog)); err != nil {
 		return 0, err
 	}
 	return l.data.info.Size(), nil
