@@ -115,7 +115,7 @@ func writeResult(w io.Writer, file string, r audit.Result, asJSON bool) error {
 	if !r.OK() {
 		state = "BROKEN"
 	}
-	fmt.Fprintf(&b, "%s is %s: %d events in %d files", file, state, r.Events, r.Files)
+	fmt.Fprintf(&b, "%s is %s: %s in %s", file, state, several(r.Events, "event"), several(r.Files, "file"))
 	if r.Events > 0 {
 		fmt.Fprintf(&b, ", %s to %s", stamp(r.First), stamp(r.Last))
 	}

@@ -108,7 +108,7 @@ func TestTailFollowsUntilItIsStopped(t *testing.T) {
 
 func TestVerifyFindsWhatWasChanged(t *testing.T) {
 	w := recorded(t)
-	contains(t, "verify", w.must(t, 0, "audit", "verify").out, "is whole: 4 events in 1 files", "head ")
+	contains(t, "verify", w.must(t, 0, "audit", "verify").out, "is whole: 4 events in 1 file", "head ")
 	w.tamper(t, "Ada", "Eve")
 	contains(t, "verify", w.must(t, 1, "audit", "verify").out, "changed", "fake-server.jsonl:1", "BROKEN")
 	var result audit.Result

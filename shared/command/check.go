@@ -50,3 +50,11 @@ func writeChecks(w io.Writer, checks []Check) error {
 	_, err := io.WriteString(w, b.String())
 	return err
 }
+
+// several is "1 event", "2 events".
+func several(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}

@@ -178,7 +178,7 @@ func (a *app) offered(ctx context.Context, set *settings.Set) []Check {
 	}
 	defer service.close()
 	v := service.Vocabulary
-	text := fmt.Sprintf("offers %d tools of the vocabulary %s: a model can %s there", len(v.Tools), v.Name, abilities(v.Tools))
+	text := fmt.Sprintf("offers %s of the vocabulary %s: a model can %s there", several(len(v.Tools), "tool"), v.Name, abilities(v.Tools))
 	verdict := OK
 	if len(v.Tools) == 0 {
 		verdict, text = Bad, "offers no tool"
@@ -235,10 +235,10 @@ func chain(file string) Check {
 	}
 	if !result.OK() {
 		first := result.Broken[0]
-		return Check{Bad, "audit chain", fmt.Sprintf("is broken in %d places, first in %s: %s", len(result.Broken)+result.Omitted, first.File, first.Text),
+		return Check{Bad, "audit chain", fmt.Sprintf("is broken in %s, first in %s: %s", several(len(result.Broken)+result.Omitted, "place"), first.File, first.Text),
 			"See audit verify, keep the files, and find out who changed them"}
 	}
-	return Check{OK, "audit chain", fmt.Sprintf("is whole: %d events", result.Events), ""}
+	return Check{OK, "audit chain", "is whole: " + several(result.Events, "event"), ""}
 }
 
 // restrictions says what the kernel could take from the process.

@@ -66,7 +66,7 @@ func TestDoctorSaysHowItIs(t *testing.T) {
 		{"links refused", nil, nil, 0, "symlinks", "ok", "refused"},
 		{"links followed", nil, []string{"--symlinks", "within"}, 0, "symlinks", "ok", "followed"},
 		{"what a model can do", nil, nil, 0, "server", "ok", "read, write there"},
-		{"what fewer tools can do", nil, []string{"--toolsets", "words"}, 0, "server", "ok", "offers 1 tools of the vocabulary standard: a model can read there"},
+		{"what fewer tools can do", nil, []string{"--toolsets", "words"}, 0, "server", "ok", "offers 1 tool of the vocabulary standard: a model can read there"},
 		{"a vocabulary that is none", nil, []string{"--vocabulary", "x"}, 1, "server", "bad", "no vocabulary x"},
 		{"the server's own lines", nil, nil, 0, "greetings", "ok", "warm"},
 		{"an audit log that can be written", nil, nil, 0, "audit log", "ok", "can be written"},
@@ -76,9 +76,9 @@ func TestDoctorSaysHowItIs(t *testing.T) {
 		{"no audit log where calls need one", nil, []string{"--audit-log", "off", "--audit-required"}, 1, "audit log", "bad", "require"},
 		{"an audit log on stderr", nil, []string{"--audit-log", "stderr"}, 0, "audit log", "ok", "stderr"},
 		{"no home for the audit log", func(_ *testing.T, w *world) { w.environ = nil }, nil, 1, "audit log", "bad", "home directory"},
-		{"a whole chain", func(t *testing.T, w *world) { w.must(t, 0, "call", "greet", "name=Ada") }, nil, 0, "audit chain", "ok", "1 events"},
+		{"a whole chain", func(t *testing.T, w *world) { w.must(t, 0, "call", "greet", "name=Ada") }, nil, 0, "audit chain", "ok", "1 event"},
 		{"a broken chain", func(t *testing.T, w *world) { w.must(t, 0, "call", "greet", "name=Ada"); w.tamper(t, "Ada", "Eve") },
-			nil, 1, "audit chain", "bad", "broken in 1 places"},
+			nil, 1, "audit chain", "bad", "broken in 1 place"},
 		{"restriction that is off", nil, []string{"--restrict", "off"}, 0, "restriction", "warn", "is off"},
 	} {
 		t.Run(c.what, func(t *testing.T) {

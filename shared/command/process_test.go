@@ -133,5 +133,5 @@ func TestARestrictedServerKeepsItsAuditLog(t *testing.T) {
 	verify.Dir, verify.Env = c.Dir, c.Env
 	out, err = verify.Output()
 	must(t, err)
-	contains(t, "verify", string(out), "1 events")
+	contains(t, "verify", string(out), "1 event")
 }

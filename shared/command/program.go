@@ -106,7 +106,8 @@ func (a *app) root() *cobra.Command {
 	root.SetOut(a.env.Stdout)
 	root.SetErr(a.env.Stderr)
 	root.SetFlagErrorFunc(flagError)
-	root.PersistentFlags().SortFlags = false
+	root.PersistentFlags().SortFlags = false // the table has an order with a reason
+	root.Flags().SortFlags = false
 	a.set.Bind(root.PersistentFlags())
 	root.AddCommand(a.serveCommand(), a.toolsCommand(), a.callCommand(), a.doctorCommand(),
 		a.configCommand(), a.auditCommand(), a.versionCommand())

@@ -57,7 +57,7 @@ func (f Flag) Shape() string {
 }
 
 var shapes = map[Kind]string{
-	Text: "NAME", List: "NAME,…", Globs: "GLOB", Duration: "DURATION", Size: "SIZE",
+	Text: "NAME", List: "NAME,NAME", Globs: "GLOB", Duration: "DURATION", Size: "SIZE",
 	Count: "N", Rate: "N/DURATION", Level: "debug|info|warn|error",
 }
 

@@ -284,7 +284,14 @@ type written struct {
 }
 
 func (w written) String() string { return strings.Join(w.set.line[w.flag.Name].words, ",") }
-func (w written) Type() string   { return w.flag.Shape() }
+
+// Type is what a usage line shows; "bool" is what pflag shows as nothing.
+func (w written) Type() string {
+	if w.flag.Kind == Bool {
+		return "bool"
+	}
+	return w.flag.Shape()
+}
 
 func (w written) Set(word string) error {
 	r := raw{words: w.flag.split(word), source: "flag --" + w.flag.Name}
