@@ -27,14 +27,11 @@ func (w *where) String() string {
 	if w.outer == nil {
 		return w.name
 	}
-	before := w.outer.String()
-	switch {
-	case w.name == "":
-		return before + "[" + strconv.Itoa(w.index) + "]"
-	case before == "":
-		return w.name
+	step := w.name
+	if step == "" {
+		step = "[" + strconv.Itoa(w.index) + "]"
 	}
-	return before + "." + w.name
+	return dotted(w.outer.String(), step)
 }
 
 // read decodes the arguments of one call. Absent arguments and null are the

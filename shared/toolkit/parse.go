@@ -3,6 +3,7 @@ package toolkit
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -350,10 +351,18 @@ func (n node) twice() (path string, found bool) {
 	}
 	for i, kid := range n.kids {
 		if rest, found := kid.twice(); found {
-			return n.step(i) + "." + rest, true
+			return dotted(n.step(i), rest), true
 		}
 	}
 	return "", false
+}
+
+// dotted puts two parts of a path together, as in edits[0].path.
+func dotted(before, after string) string {
+	if before == "" || strings.HasPrefix(after, "[") {
+		return before + after
+	}
+	return before + "." + after
 }
 
 // step is how a path goes from n to its i-th kid.

@@ -193,7 +193,7 @@ func (f *field) readDefault() {
 		raw = string(mustJSON(s))
 	}
 	n, err := parse([]byte(raw))
-	f.check(err == nil, "its default is no "+f.wanted())
+	f.check(err == nil, "its default is not "+f.wanted())
 	v := reflect.New(f.typ).Elem()
 	if fault := f.decode(n, v, where{}); fault != nil {
 		f.check(false, "its default is refused: "+fault.Msg)

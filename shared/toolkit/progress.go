@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
 )
 
 // progressPause is the least time between two notifications of one call.
@@ -44,9 +43,7 @@ func Progress(ctx context.Context, done, total float64, message string) {
 	if message != "" {
 		params["message"] = message
 	}
-	if s := server.ServerFromContext(ctx); s != nil {
-		_ = s.SendNotificationToClient(ctx, string(mcp.MethodNotificationProgress), params) // losing one is harmless
-	}
+	_ = c.server.mcp.SendNotificationToClient(ctx, string(mcp.MethodNotificationProgress), params) // losing one is harmless
 }
 
 // worth decides whether to tell, and then remembers it.

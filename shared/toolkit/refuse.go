@@ -53,7 +53,7 @@ func (f *field) rangeTold(e *fault.Error) *fault.Error {
 	}
 	c := *e
 	c.Msg = strings.TrimSuffix(c.Msg, ", which is out of range") + ", but must be " + words
-	c.Do = "Choose a value " + words
+	c.Do = "Send a number that is " + words
 	out := &c
 	if f.low.text != "" {
 		out = out.With("min", f.low.value)

@@ -23,7 +23,7 @@ func ClientRoots(ctx context.Context) (roots []string, ok bool, err error) {
 	if c == nil || !declaresRoots(ctx) {
 		return nil, false, nil
 	}
-	roots, err = c.server.roots.of(c.session).get(ctx, askRoots)
+	roots, err = c.server.roots.of(c.session).get(ctx, c.server.askRoots)
 	if err != nil {
 		return nil, false, fault.New(fault.Unavailable, "the client did not list its roots", "Try again").Because(err)
 	}
@@ -35,10 +35,10 @@ func declaresRoots(ctx context.Context) bool {
 	return ok && !server.IsModernRequest(ctx) && session.GetClientCapabilities().Roots != nil
 }
 
-func askRoots(ctx context.Context) ([]string, error) {
+func (s *Server) askRoots(ctx context.Context) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, rootsPatience)
 	defer cancel()
-	result, err := server.ServerFromContext(ctx).RequestRoots(ctx, mcp.ListRootsRequest{})
+	result, err := s.mcp.RequestRoots(ctx, mcp.ListRootsRequest{})
 	if err != nil {
 		return nil, err
 	}

@@ -114,6 +114,11 @@ func (f *field) inputSchema() object {
 func outputSchema(t reflect.Type) object {
 	w := resultWriter{recursive: recursiveTypes(t), defs: map[reflect.Type]string{}}
 	properties, required := w.fields(t)
+	for _, p := range properties {
+		if p.key == "error" {
+			panic(fmt.Sprintf("%s has a value named error: \"error\" is kept for failures", t))
+		}
+	}
 	properties = append(properties, entry{"error", object{{"type", "object"}, {"required", []string{"code", "message"}}}})
 	o := object{
 		{"type", "object"},

@@ -73,8 +73,8 @@ func (c Config) check() error {
 		names = append(names, t.Name)
 	}
 	switch {
-	case c.Name == "" || c.Version == "":
-		return misconfigured("the server has no name or no version")
+	case c.Name == "":
+		return misconfigured("the server has no name")
 	case len(names) == 0:
 		return misconfigured(fmt.Sprintf("vocabulary %q offers no tool", c.Vocabulary.Name))
 	case c.AuditRequired && c.Audit == nil:
