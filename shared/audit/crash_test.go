@@ -137,3 +137,36 @@ func TestALostHeadRecordIsRebuiltFromTheNewestFileThatHasEvents(t *testing.T) {
 		t.Errorf("%+v", last)
 	}
 }
+
+// Whatever stands in the files, verifying ends, recording goes on, and what is
+// recorded comes last.
+func FuzzAnyFilesAreVerifiedAndGoneOnWith(f *testing.F) {
+	line := `{"seq":1,"time":"2026-07-28T12:00:00Z","prev":"","hash":"` + strings.Repeat("0", 64) + `"}` + "\n"
+	for _, seed := range []string{"", "\n", line, line + line, line[:40], "{}", strings.Replace(line, "1", "18446744073709551615", 1)} {
+		f.Add([]byte(seed), []byte(seed), []byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, old, log, head []byte) {
+		dir := t.TempDir()
+		w := world{t, dir, filepath.Join(dir, current)}
+		w.write(first, old)
+		w.write(current, log)
+		w.write(sealed, head)
+		verify(t, w.log)
+		w.record(12)
+		var last []audit.Event
+		for e, err := range audit.Query(w.log, audit.Filter{Tool: "file_read", Limit: 12}) {
+			if err == nil {
+				last = append(last, e)
+			}
+		}
+		if len(last) != 12 {
+			t.Fatalf("%d of 12 events", len(last))
+		}
+		for i := 1; i < len(last); i++ {
+			if last[i].Seq != last[i-1].Seq+1 || last[i].Prev != last[i-1].Hash {
+				t.Errorf("event %d does not follow event %d", last[i].Seq, last[i-1].Seq)
+			}
+		}
+		verify(t, w.log)
+	})
+}

@@ -49,7 +49,7 @@ func parseHead(raw []byte) (head, bool) {
 		return h, false
 	}
 	err := json.Unmarshal(text[:at], &h)
-	return h, err == nil
+	return h, err == nil && h.Size >= 0 && h.Rotated >= 0
 }
 
 func headSum(b []byte) string {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
 	"golang.org/x/sys/unix"
@@ -21,6 +22,7 @@ import (
 var platformChildren = map[string]func(args []string) error{
 	"fill":     fillChild,
 	"confined": confinedChild,
+	"readonly": readonlyChild,
 }
 
 // noLandlock is the exit code of a child that could not confine itself.
@@ -77,6 +79,58 @@ func fillChild(args []string) error {
 	}
 	fmt.Println(stored + 1)
 	return l.Close()
+}
+
+func TestAProcessThatHoldsTheLockForEverDoesNotHangTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "x.jsonl")
+		l := open(t, file, audit.Options{})
+		stuck, err := os.Open(file + ".head")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Flock(int(stuck.Fd()), unix.LOCK_EX); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Record(audit.Event{}); !errors.Is(err, fault.Unavailable) {
+			t.Errorf("got %v", err)
+		}
+		if _, err := audit.Verify(file); !errors.Is(err, fault.Unavailable) {
+			t.Errorf("got %v", err)
+		}
+		if err := stuck.Close(); err != nil {
+			t.Fatal(err)
+		}
+		record(t, l, audit.Event{})
+		whole(t, file, 1)
+	})
+}
+
+func TestAReaderWithoutTheRightToWriteMayVerify(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.jsonl")
+	record(t, open(t, file, audit.Options{}), audit.Event{})
+	cmd := child(t, "readonly", file)
+	out, err := cmd.Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == noLandlock {
+		t.Skip("this kernel has no Landlock")
+	}
+	if err != nil || string(out) != "1 true\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+}
+
+// readonlyChild verifies a log that it may only read.
+func readonlyChild(args []string) error {
+	if err := landlock.V3.RestrictPaths(landlock.RODirs(filepath.Dir(args[0]))); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(noLandlock)
+	}
+	if _, err := audit.Open(args[0], audit.Options{}); !errors.Is(err, fault.PermissionDenied) {
+		return fmt.Errorf("opening for writing: %w", err)
+	}
+	r, err := audit.Verify(args[0])
+	fmt.Println(r.Events, r.OK())
+	return err
 }
 
 func TestAProcessConfinedToTheDirectoryOfTheLogGoesOnRecording(t *testing.T) {

@@ -18,7 +18,8 @@ type Options struct {
 	MaxBytes int64
 	// Keep is how many rotated files stay; 0 means all.
 	Keep int
-	// Clock gives the time of events that have none; nil means time.Now.
+	// Clock gives the time of events that have none; nil means time.Now. Several
+	// goroutines may call it at once.
 	Clock func() time.Time
 }
 

@@ -12,6 +12,13 @@ import (
 // Masked stands where a credential stood.
 const Masked = "[masked]"
 
+// Below these lengths, in bytes, nothing can be recognised, and most texts and
+// nearly all keys are shorter.
+const (
+	shortestText = len("token=x")
+	shortestKey  = 16 // of the tokens; an assignment is no key
+)
+
 // maxValue is the longest value that is kept, in bytes.
 const maxValue = 256
 
@@ -101,6 +108,9 @@ func (m masker) object(object map[string]any) map[string]any {
 
 // maskKey keeps a key that is no credential itself and no long text.
 func maskKey(key string) string {
+	if len(key) < shortestKey {
+		return key
+	}
 	if len(key) > maxValue {
 		return Masked + " " + hexSum([]byte(key))
 	}
@@ -147,7 +157,7 @@ func digestJSON(b []byte) json.RawMessage {
 
 // maskText replaces the parts of s that look like credentials.
 func maskText(s string) string {
-	if s == "" {
+	if len(s) < shortestText {
 		return s
 	}
 	lower := strings.ToLower(s)
