@@ -33,7 +33,7 @@ func TestBothErasListTheTools(t *testing.T) {
 			t.Fatalf("%s: %s", era.name, a.Result)
 		}
 		want := map[string]string{
-			"say":       "map[destructiveHint:false idempotentHint:true openWorldHint:false readOnlyHint:true]",
+			"say":       "map[openWorldHint:false readOnlyHint:true]",
 			"store":     "map[destructiveHint:true idempotentHint:false openWorldHint:false readOnlyHint:false]",
 			"misbehave": "map[destructiveHint:false idempotentHint:false openWorldHint:false readOnlyHint:false]",
 		}

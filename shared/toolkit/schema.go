@@ -124,7 +124,6 @@ func outputSchema(t reflect.Type) object {
 		{"type", "object"},
 		{"properties", properties},
 		{"anyOf", []object{{{"required", required}}, {{"required", []string{"error"}}}}},
-		{"additionalProperties", false},
 	}
 	if len(w.written) > 0 {
 		o = append(o, entry{"$defs", w.written})

@@ -129,6 +129,18 @@ func (s Spec) check(in, out reflect.Type) {
 	}
 }
 
+// hints are the annotations. Those about change mean something only where a tool
+// is not read-only (MCP specification, ToolAnnotations), and every list is paid
+// for in tokens.
+func (t Tool) hints() mcp.ToolAnnotation {
+	reads := t.Effect == Reads
+	a := mcp.ToolAnnotation{ReadOnlyHint: &reads, OpenWorldHint: &t.OpenWorld}
+	if !reads {
+		a.DestructiveHint, a.IdempotentHint = &t.Destructive, &t.Idempotent
+	}
+	return a
+}
+
 func isToolName(name string) bool {
 	for _, c := range []byte(name) {
 		if !isDigit(c) && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '_' && c != '-' {
@@ -147,18 +159,12 @@ func (t Tool) OutputSchema() json.RawMessage { return slices.Clone(t.output) }
 
 // definition is the tool as tools/list shows it.
 func (t Tool) definition(textOnly bool) mcp.Tool {
-	reads, idempotent := t.Effect == Reads, t.Idempotent || t.Effect == Reads
 	d := mcp.Tool{
 		Name:           t.Name,
 		Title:          t.Title,
 		Description:    t.Doc,
 		RawInputSchema: t.input,
-		Annotations: mcp.ToolAnnotation{
-			ReadOnlyHint:    &reads,
-			DestructiveHint: &t.Destructive,
-			IdempotentHint:  &idempotent,
-			OpenWorldHint:   &t.OpenWorld,
-		},
+		Annotations:    t.hints(),
 	}
 	if !textOnly {
 		d.RawOutputSchema = t.output
