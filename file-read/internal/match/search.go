@@ -1,0 +1,170 @@
+package match
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"unicode/utf8"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/text"
+)
+
+// Search reads r to its end, or until what is wanted is found, and tells the
+// hits in order. When ctx ends, or r fails, the result is what was found so far
+// beside the error, which is an Error of package fault.
+func (p *Pattern) Search(ctx context.Context, r io.Reader, w Want) (Result, error) {
+	if w.MaxText <= 0 {
+		w.MaxText = DefaultCut
+	}
+	buf := p.borrow()
+	s := &search{ctx: ctx, p: p, w: w, line: 1, in: stream{r: r, buf: *buf, room: lineRoom, keepCR: p.keepCR}}
+	err := s.run()
+	if err == nil {
+		err = ctx.Err()
+	}
+	if len(s.in.buf) <= lineRoom {
+		*buf = s.in.buf
+	}
+	p.buffers.Put(buf)
+	if err != nil {
+		return s.res, fault.From(err)
+	}
+	return s.res, nil
+}
+
+// borrow is a buffer of at least headSize.
+func (p *Pattern) borrow() *[]byte {
+	if buf, ok := p.buffers.Get().(*[]byte); ok {
+		return buf
+	}
+	buf := make([]byte, headSize)
+	return &buf
+}
+
+// search is one stream being searched.
+type search struct {
+	ctx context.Context
+	p   *Pattern
+	w   Want
+	in  stream
+	res Result
+
+	line int64 // number of the line the next block begins in
+	stop bool  // no further hit is wanted
+
+	before []string // the last Want.Context lines before the next block
+	owed   int      // hits from here on may lack lines after them
+
+	at    int64  // within a line over MaxLine: where in it the block begins, else 0
+	known bool   // and that it matched already
+	begun string // and how it is shown as context
+}
+
+// span is a hit in a block: where its first line begins, where its last line
+// ends, line feed excluded, and where the match begins.
+type span struct{ start, end, at int }
+
+func (s *search) run() error {
+	if err := s.begin(); err != nil || s.res.Binary {
+		return err
+	}
+	look := s.blocks
+	if s.p.spans {
+		look = s.together
+	}
+	err := look()
+	s.res.Binary = s.in.nul
+	return err
+}
+
+// begin reads the head of the stream, tells its encoding from it and puts a
+// decoder before the rest where one is needed.
+func (s *search) begin() error {
+	n, err := io.ReadFull(s.in.r, s.in.buf[:headSize])
+	whole := err == io.EOF || err == io.ErrUnexpectedEOF
+	if err != nil && !whole {
+		return err
+	}
+	head := s.in.buf[:n]
+	encoding, ok := encodingOf(head, whole)
+	if !ok {
+		s.res.Binary = true
+		return nil
+	}
+	s.res.Encoding = encoding.Name()
+	if encoding.IsUTF8() {
+		s.in.eof = whole
+		s.in.accept(copy(head, bytes.TrimPrefix(head, utf8BOM)))
+		return nil
+	}
+	s.in.r = encoding.NewReader(io.MultiReader(bytes.NewReader(bytes.Clone(head)), s.in.r))
+	return nil
+}
+
+var utf8BOM = []byte("\xEF\xBB\xBF")
+
+// encodingOf tells the encoding of a stream by its first bytes. A stream is
+// binary, and ok false, if they hold a NUL that no encoding explains. Without
+// one it is searched in any case, like everything that ripgrep searches.
+func encodingOf(head []byte, whole bool) (e text.Encoding, ok bool) {
+	utf, err := text.Lookup("utf-8")
+	if err != nil || plain(head, whole) {
+		return utf, err == nil
+	}
+	d := text.Detect(head, whole)
+	if !d.Binary {
+		return d.Encoding, true
+	}
+	return utf, bytes.IndexByte(head, 0) < 0
+}
+
+// plain says that there is nothing to tell: valid UTF-8, and no escape sequence
+// that could make it another encoding.
+func plain(head []byte, whole bool) bool {
+	if bytes.IndexByte(head, 0) >= 0 || bytes.IndexByte(head, 0x1B) >= 0 {
+		return false
+	}
+	if !whole {
+		head = wholeRunes(head)
+	}
+	return utf8.Valid(head)
+}
+
+// wholeRunes leaves out a character that is cut at the end of b.
+func wholeRunes(b []byte) []byte {
+	for i := len(b) - 1; i >= max(0, len(b)-utf8.UTFMax); i-- {
+		if utf8.RuneStart(b[i]) {
+			if !utf8.FullRune(b[i:]) {
+				return b[:i]
+			}
+			break
+		}
+	}
+	return b
+}
+
+// take records a hit in a block whose first line has the number s.line.
+func (s *search) take(block []byte, m span) {
+	lines := 1 + int64(bytes.Count(block[m.start:m.end], lineFeed))
+	s.stop = s.w.FirstOnly
+	if s.w.CountOnly {
+		s.res.Lines += lines
+		return
+	}
+	if s.w.MaxHits > 0 && len(s.res.Hits) == s.w.MaxHits {
+		s.res.More, s.stop = true, true
+		return
+	}
+	s.res.Lines += lines
+	h := Hit{Line: s.line, Column: int(s.at) + m.at - m.start + 1}
+	h.Text, h.Cut = window(s.lineOf(block, m.start, m.end), m.at-m.start, s.w.MaxText)
+	h.Cut = h.Cut || s.at > 0
+	if s.w.Context > 0 {
+		h.Before = s.linesBefore(block, m.start)
+		h.After = s.linesAfter(block, m.end+1)
+	}
+	s.res.Hits = append(s.res.Hits, h)
+}
+
+var lineFeed = []byte{'\n'}

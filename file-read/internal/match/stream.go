@@ -1,0 +1,120 @@
+package match
+
+import (
+	"bytes"
+	"io"
+)
+
+const (
+	headSize  = 64 << 10            // what an encoding is told from
+	blockSize = 256 << 10           // what is searched at a time
+	lineRoom  = MaxLine + headSize  // the largest buffer of a search by lines
+	overlap   = 64 << 10            // of the windows on a line over MaxLine
+	spanRoom  = MaxSpan + blockSize // the largest buffer where matches span lines
+)
+
+// stream cuts a reader into blocks of whole lines. Its buffer holds what is
+// read and not yet used up; it grows only where a line does not fit.
+//
+// It takes the carriage return out of every CRLF, unless keepCR, so that all
+// that comes later sees lines that end in a line feed.
+type stream struct {
+	r      io.Reader
+	buf    []byte
+	n      int // bytes of buf that are filled
+	used   int // of them, bytes of blocks already given
+	room   int // what buf may grow to
+	keepCR bool
+	eof    bool
+	nul    bool // a NUL was met: the stream ends before the line it is in
+}
+
+// next is the next block of whole lines, the last without its line feed if the
+// stream ends so; or, with whole false, as much of a line as fits in the buffer.
+// An empty block is the end. A block is valid until the next call.
+func (s *stream) next() (block []byte, whole bool, err error) {
+	s.drop()
+	end := bytes.LastIndexByte(s.buf[:s.n], '\n') + 1
+	for end == 0 && !s.eof {
+		if s.n == len(s.buf) && !s.grow() {
+			s.used = s.n
+			return s.buf[:s.n], false, nil
+		}
+		had := s.n
+		if err := s.fill(); err != nil {
+			return nil, false, err
+		}
+		if i := bytes.LastIndexByte(s.buf[had:s.n], '\n'); i >= 0 {
+			end = had + i + 1
+		}
+	}
+	if s.eof {
+		end = s.n
+	}
+	s.used = end
+	return s.buf[:end], true, nil
+}
+
+// keep makes the last n bytes of the block just given part of the next one.
+func (s *stream) keep(n int) { s.used -= n }
+
+// drop moves what is not used up to the front.
+func (s *stream) drop() {
+	s.n = copy(s.buf, s.buf[s.used:s.n])
+	s.used = 0
+}
+
+// grow makes the buffer larger, up to room, and says whether it did.
+func (s *stream) grow() bool {
+	size := min(max(blockSize, 2*len(s.buf)), s.room)
+	if size <= len(s.buf) {
+		return false
+	}
+	bigger := make([]byte, size)
+	copy(bigger, s.buf[:s.n])
+	s.buf = bigger
+	return true
+}
+
+// fill reads once.
+func (s *stream) fill() error {
+	n, err := s.r.Read(s.buf[s.n:])
+	if err != nil && err != io.EOF {
+		return err
+	}
+	s.eof = err == io.EOF
+	s.accept(n)
+	return nil
+}
+
+// accept takes in n bytes that were read behind those that are there.
+func (s *stream) accept(n int) {
+	had := s.n
+	s.n += n
+	if i := bytes.IndexByte(s.buf[had:s.n], 0); i >= 0 {
+		s.nul, s.eof = true, true
+		s.n = bytes.LastIndexByte(s.buf[:had+i], '\n') + 1
+	}
+	if !s.keepCR {
+		from := min(s.n, max(s.used, had-1))
+		s.n = from + dropCR(s.buf[from:s.n])
+	}
+}
+
+// dropCR turns CRLF into LF in place and gives the new length.
+func dropCR(b []byte) int {
+	to := bytes.Index(b, crlf)
+	if to < 0 {
+		return len(b)
+	}
+	for rest := b[to+1:]; ; {
+		i := bytes.Index(rest, crlf)
+		if i < 0 {
+			return to + copy(b[to:], rest)
+		}
+		to += copy(b[to:], rest[:i])
+		rest = rest[i+1:]
+	}
+}
+
+var crlf = []byte("\r\n")
