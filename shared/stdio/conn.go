@@ -107,11 +107,15 @@ func (c *conn) verdict(readErr error) error {
 	return nil
 }
 
-// brokenPipesAreErrors asks for SIGPIPE and never looks at it. Without this the
-// runtime ends the process at the first write to a standard output that nobody
-// reads (package os/signal, "SIGPIPE"), with calls half done and unaudited.
-func brokenPipesAreErrors() chan os.Signal {
+// brokenPipesAreErrors asks for SIGPIPE and never looks at it, if out can be
+// standard output. Without this the runtime ends the process at the first write
+// that nobody reads (package os/signal, "SIGPIPE"), with calls half done and
+// unaudited. The function it returns undoes that.
+func brokenPipesAreErrors(out io.Writer) (undo func()) {
+	if _, file := out.(*os.File); !file {
+		return func() {}
+	}
 	unread := make(chan os.Signal, 1)
 	signal.Notify(unread, syscall.SIGPIPE)
-	return unread
+	return func() { signal.Stop(unread) }
 }

@@ -21,7 +21,6 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
-	"os/signal"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -93,7 +92,7 @@ func (o Options) withDefaults() Options {
 // While it runs, a write to a pipe that nobody reads is an error and not the
 // end of the process, as it is by default when the pipe is standard output.
 func Serve(ctx context.Context, h Handler, in io.Reader, out io.Writer, o Options) error {
-	defer signal.Stop(brokenPipesAreErrors())
+	defer brokenPipesAreErrors(out)()
 	c := newConn(ctx, h, out, o.withDefaults())
 	if err := h.RegisterSession(ctx, c.session); err != nil {
 		return fault.New(fault.Unavailable, "the session could not be registered", "").Because(err)

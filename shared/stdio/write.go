@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
@@ -13,22 +12,22 @@ import (
 // output is the only way to the client. One Write per message: a line is never
 // cut by another one.
 type output struct {
-	mu     sync.Mutex
+	turn   chan struct{} // holds one token: whose turn it is to write
 	w      io.Writer
 	err    error         // the first failure; nothing is written after it
 	broken chan struct{} // closed at that moment
 }
 
 func newOutput(w io.Writer) *output {
-	return &output{w: w, broken: make(chan struct{})}
+	return &output{turn: make(chan struct{}, 1), w: w, broken: make(chan struct{})}
 }
 
 // write sends a line, unless it belongs to a request that the client has
-// cancelled. That is decided under the lock: whoever sees a later message of
+// cancelled. That is decided when its turn has come: whoever sees a later message of
 // ours has seen all there will be of a request it cancelled before.
 func (o *output) write(line []byte, of *call) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	o.turn <- struct{}{}
+	defer func() { <-o.turn }()
 	if o.err != nil || of != nil && of.dropped.Load() {
 		return o.err
 	}
