@@ -100,15 +100,19 @@ func (p Param) row() string {
 	return "| " + strings.Join(cells, " | ") + " |\n"
 }
 
-// meaning is the doc with what the other tags say.
+// meaning is the doc with what the other tags say, as sentences.
 func (p Param) meaning() string {
-	parts := []string{}
-	for _, part := range []string{p.Doc, p.span(), p.words()} {
-		if part != "" {
-			parts = append(parts, part)
+	doc := p.Doc
+	for _, part := range []string{p.span(), p.words()} {
+		switch {
+		case part == "":
+		case doc == "":
+			doc = part
+		default:
+			doc = strings.TrimSuffix(doc, ".") + "; " + part
 		}
 	}
-	return strings.Join(parts, "; ")
+	return doc
 }
 
 func (p Param) span() string {
