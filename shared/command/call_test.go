@@ -16,6 +16,7 @@ func TestCallsReadValuesByTheTypeOfTheirParameter(t *testing.T) {
 		{"a string", []string{"name=Ada"}, "hello Ada\n"},
 		{"a string that looks like a number", []string{"name=7"}, "hello 7\n"},
 		{"a string that looks like JSON", []string{`name={"a":[1]}`}, "hello {\"a\":[1]}\n"},
+		{"a string that looks like a list", []string{`name=["x"]`}, "hello [\"x\"]\n"},
 		{"a string with an equals sign and a quote", []string{`name=a="b"`}, "hello a=\"b\"\n"},
 		{"an empty string", []string{"name="}, "hello \n"},
 		{"a whole number", []string{"name=Ada", "times=2"}, "hello hello Ada\n"},

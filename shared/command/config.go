@@ -43,7 +43,7 @@ func (a *app) configCommand() *cobra.Command {
 
 func hostNames() []string {
 	var names []string
-	for _, h := range hosts() {
+	for _, h := range hosts {
 		names = append(names, h.name)
 	}
 	return names
@@ -52,7 +52,7 @@ func hostNames() []string {
 func listHosts(w io.Writer, goos string) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "HOST\tPROGRAM\tWHERE")
-	for _, h := range hosts() {
+	for _, h := range hosts {
 		fmt.Fprintf(table, "%s\t%s\t%s\n", h.name, h.title, h.file(goos))
 	}
 	return table.Flush()
@@ -72,7 +72,7 @@ func (a *app) register(hostName, name string) error {
 	if err != nil {
 		return err
 	}
-	h := hosts()[i]
+	h := hosts[i]
 	if _, err := io.WriteString(a.env.Stderr, h.instructions(e, runtime.GOOS)); err != nil {
 		return err
 	}

@@ -36,160 +36,159 @@ type entry struct {
 	args    []string
 }
 
-func hosts() []host {
-	return []host{
-		{
-			name: "claude-desktop", title: "Claude Desktop",
-			where: []place{
-				{"darwin", "~/Library/Application Support/Claude/claude_desktop_config.json"},
-				{"windows", `%APPDATA%\Claude\claude_desktop_config.json`},
-				{"", "~/.config/Claude/claude_desktop_config.json"},
-			},
-			under: []string{"mcpServers"}, entry: plain, write: asJSON,
-			note: "Restart Claude Desktop afterwards. It ends a call after about a minute",
+// hosts is the table. Nothing changes it.
+var hosts = []host{
+	{
+		name: "claude-desktop", title: "Claude Desktop",
+		where: []place{
+			{"darwin", "~/Library/Application Support/Claude/claude_desktop_config.json"},
+			{"windows", `%APPDATA%\Claude\claude_desktop_config.json`},
+			{"", "~/.config/Claude/claude_desktop_config.json"},
 		},
-		{
-			name: "claude-code", title: "Claude Code",
-			where: []place{{"", ".mcp.json in the project, or ~/.claude.json for yourself"}},
-			under: []string{"mcpServers"}, entry: typed("stdio"), write: asJSON, expands: "${",
-			run: func(e entry) []string {
-				return append([]string{"claude", "mcp", "add", "--scope", "user", e.name, "--", e.command}, e.args...)
-			},
+		under: []string{"mcpServers"}, entry: plain, write: asJSON,
+		note: "Restart Claude Desktop afterwards. It ends a call after about a minute",
+	},
+	{
+		name: "claude-code", title: "Claude Code",
+		where: []place{{"", ".mcp.json in the project, or ~/.claude.json for yourself"}},
+		under: []string{"mcpServers"}, entry: typed("stdio"), write: asJSON, expands: "${",
+		run: func(e entry) []string {
+			return append([]string{"claude", "mcp", "add", "--scope", "user", e.name, "--", e.command}, e.args...)
 		},
-		{
-			name: "vscode", title: "VS Code",
-			where: []place{
-				{"darwin", ".vscode/mcp.json in the project, or ~/Library/Application Support/Code/User/mcp.json"},
-				{"windows", `.vscode\mcp.json in the project, or %APPDATA%\Code\User\mcp.json`},
-				{"", ".vscode/mcp.json in the project, or ~/.config/Code/User/mcp.json"},
-			},
-			under: []string{"servers"}, entry: typed("stdio"), write: asJSON, expands: "${",
-			run:  func(e entry) []string { return []string{"code", "--add-mcp", compact(named(e))} },
-			link: func(e entry) string { return "vscode:mcp/install?" + percent(compact(named(e))) },
-			note: "VS Code approves by itself what a server does that it runs in its own sandbox",
+	},
+	{
+		name: "vscode", title: "VS Code",
+		where: []place{
+			{"darwin", ".vscode/mcp.json in the project, or ~/Library/Application Support/Code/User/mcp.json"},
+			{"windows", `.vscode\mcp.json in the project, or %APPDATA%\Code\User\mcp.json`},
+			{"", ".vscode/mcp.json in the project, or ~/.config/Code/User/mcp.json"},
 		},
-		{
-			name: "visual-studio", title: "Visual Studio",
-			where: []place{{"", `.mcp.json beside the solution, or %USERPROFILE%\.mcp.json`}},
-			under: []string{"servers"}, entry: typed("stdio"), write: asJSON,
+		under: []string{"servers"}, entry: typed("stdio"), write: asJSON, expands: "${",
+		run:  func(e entry) []string { return []string{"code", "--add-mcp", compact(named(e))} },
+		link: func(e entry) string { return "vscode:mcp/install?" + percent(compact(named(e))) },
+		note: "VS Code approves by itself what a server does that it runs in its own sandbox",
+	},
+	{
+		name: "visual-studio", title: "Visual Studio",
+		where: []place{{"", `.mcp.json beside the solution, or %USERPROFILE%\.mcp.json`}},
+		under: []string{"servers"}, entry: typed("stdio"), write: asJSON,
+	},
+	{
+		name: "cursor", title: "Cursor",
+		where: []place{{"", ".cursor/mcp.json in the project, or ~/.cursor/mcp.json"}},
+		under: []string{"mcpServers"}, entry: plain, write: asJSON, expands: "${",
+		link: func(e entry) string { return installLink("https://cursor.com/en/install-mcp", e) },
+	},
+	{
+		name: "windsurf", title: "Windsurf",
+		where: []place{{"", "~/.codeium/windsurf/mcp_config.json"}},
+		under: []string{"mcpServers"}, entry: plain, write: asJSON,
+	},
+	{
+		name: "codex", title: "Codex",
+		where: []place{{"", "~/.codex/config.toml, or .codex/config.toml in a trusted project"}},
+		under: []string{"mcp_servers"}, entry: plain, write: asTOML,
+		run: func(e entry) []string {
+			return append([]string{"codex", "mcp", "add", e.name, "--", e.command}, e.args...)
 		},
-		{
-			name: "cursor", title: "Cursor",
-			where: []place{{"", ".cursor/mcp.json in the project, or ~/.cursor/mcp.json"}},
-			under: []string{"mcpServers"}, entry: plain, write: asJSON, expands: "${",
-			link: func(e entry) string { return installLink("https://cursor.com/en/install-mcp", e) },
+		note: "Codex ends a call after 60 s unless tool_timeout_sec says otherwise",
+	},
+	{
+		name: "gemini-cli", title: "Gemini CLI",
+		where: []place{{"", "~/.gemini/settings.json, or .gemini/settings.json in the project"}},
+		under: []string{"mcpServers"}, entry: plain, write: asJSON, expands: "$",
+	},
+	{
+		name: "goose", title: "goose",
+		where: []place{
+			{"windows", `%APPDATA%\Block\goose\config\config.yaml`},
+			{"", "~/.config/goose/config.yaml"},
 		},
-		{
-			name: "windsurf", title: "Windsurf",
-			where: []place{{"", "~/.codeium/windsurf/mcp_config.json"}},
-			under: []string{"mcpServers"}, entry: plain, write: asJSON,
+		under: []string{"extensions"}, write: asYAML,
+		entry: func(e entry) tree {
+			return tree{{"name", e.name}, {"type", "stdio"}, {"enabled", true},
+				{"cmd", e.command}, {"args", e.args}, {"timeout", 300}}
 		},
-		{
-			name: "codex", title: "Codex",
-			where: []place{{"", "~/.codex/config.toml, or .codex/config.toml in a trusted project"}},
-			under: []string{"mcp_servers"}, entry: plain, write: asTOML,
-			run: func(e entry) []string {
-				return append([]string{"codex", "mcp", "add", e.name, "--", e.command}, e.args...)
-			},
-			note: "Codex ends a call after 60 s unless tool_timeout_sec says otherwise",
+	},
+	{
+		name: "zed", title: "Zed",
+		where: []place{{"windows", `%APPDATA%\Zed\settings.json`}, {"", "~/.config/zed/settings.json"}},
+		under: []string{"context_servers"}, write: asJSON,
+		entry: func(e entry) tree { return append(tree{{"source", "custom"}}, plain(e)...) },
+	},
+	{
+		name: "lm-studio", title: "LM Studio",
+		where: []place{{"", "~/.lmstudio/mcp.json (not confirmed: some versions use ~/.cache/lm-studio/mcp.json)"}},
+		under: []string{"mcpServers"}, entry: plain, write: asJSON,
+		link: func(e entry) string { return installLink("lmstudio://add_mcp", e) },
+	},
+	{
+		name: "cline", title: "Cline",
+		where: []place{
+			{"darwin", "~/Library/Application Support/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json, or ~/.cline/mcp.json for its command line"},
+			{"windows", `%APPDATA%\Code\User\globalStorage\saoudrizwan.claude-dev\settings\cline_mcp_settings.json, or ~/.cline/mcp.json for its command line`},
+			{"", "~/.config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json, or ~/.cline/mcp.json for its command line"},
 		},
-		{
-			name: "gemini-cli", title: "Gemini CLI",
-			where: []place{{"", "~/.gemini/settings.json, or .gemini/settings.json in the project"}},
-			under: []string{"mcpServers"}, entry: plain, write: asJSON, expands: "$",
+		under: []string{"mcpServers"}, write: asJSON,
+		entry: func(e entry) tree { return append(plain(e), member{"disabled", false}) },
+	},
+	{
+		name: "roo", title: "Roo Code",
+		where: []place{{"", ".roo/mcp.json in the project, or mcp_settings.json of the extension"}},
+		under: []string{"mcpServers"}, entry: plain, write: asJSON, expands: "${",
+	},
+	{
+		name: "continue", title: "Continue",
+		where: []place{{"", ".continue/mcpServers/NAME.yaml in the project, or its mcpServers in ~/.continue/config.yaml"}},
+		under: []string{"mcpServers"}, write: asYAML, expands: "${",
+		head: func(e entry) tree {
+			return tree{{"name", e.name}, {"version", "1.0.0"}, {"schema", "v1"}}
 		},
-		{
-			name: "goose", title: "goose",
-			where: []place{
-				{"windows", `%APPDATA%\Block\goose\config\config.yaml`},
-				{"", "~/.config/goose/config.yaml"},
-			},
-			under: []string{"extensions"}, write: asYAML,
-			entry: func(e entry) tree {
-				return tree{{"name", e.name}, {"type", "stdio"}, {"enabled", true},
-					{"cmd", e.command}, {"args", e.args}, {"timeout", 300}}
-			},
-		},
-		{
-			name: "zed", title: "Zed",
-			where: []place{{"windows", `%APPDATA%\Zed\settings.json`}, {"", "~/.config/zed/settings.json"}},
-			under: []string{"context_servers"}, write: asJSON,
-			entry: func(e entry) tree { return append(tree{{"source", "custom"}}, plain(e)...) },
-		},
-		{
-			name: "lm-studio", title: "LM Studio",
-			where: []place{{"", "~/.lmstudio/mcp.json (not confirmed: some versions use ~/.cache/lm-studio/mcp.json)"}},
-			under: []string{"mcpServers"}, entry: plain, write: asJSON,
-			link: func(e entry) string { return installLink("lmstudio://add_mcp", e) },
-		},
-		{
-			name: "cline", title: "Cline",
-			where: []place{
-				{"darwin", "~/Library/Application Support/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json, or ~/.cline/mcp.json for its command line"},
-				{"windows", `%APPDATA%\Code\User\globalStorage\saoudrizwan.claude-dev\settings\cline_mcp_settings.json, or ~/.cline/mcp.json for its command line`},
-				{"", "~/.config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json, or ~/.cline/mcp.json for its command line"},
-			},
-			under: []string{"mcpServers"}, write: asJSON,
-			entry: func(e entry) tree { return append(plain(e), member{"disabled", false}) },
-		},
-		{
-			name: "roo", title: "Roo Code",
-			where: []place{{"", ".roo/mcp.json in the project, or mcp_settings.json of the extension"}},
-			under: []string{"mcpServers"}, entry: plain, write: asJSON, expands: "${",
-		},
-		{
-			name: "continue", title: "Continue",
-			where: []place{{"", ".continue/mcpServers/NAME.yaml in the project, or its mcpServers in ~/.continue/config.yaml"}},
-			under: []string{"mcpServers"}, write: asYAML, expands: "${",
-			head: func(e entry) tree {
-				return tree{{"name", e.name}, {"version", "1.0.0"}, {"schema", "v1"}}
-			},
-			entry: named,
-		},
-		{
-			name: "opencode", title: "opencode",
-			where: []place{{"", "opencode.json in the project, or ~/.config/opencode/opencode.json"}},
-			under: []string{"mcp"}, write: asJSON, expands: "{",
-			entry: func(e entry) tree { return append(oneCommand(e), member{"enabled", true}) },
-			note:  "From version 2 on, the entry lies beneath mcp.servers",
-		},
-		{
-			name: "jetbrains", title: "JetBrains AI Assistant",
-			where: []place{{"", "Settings > Tools > AI Assistant > Model Context Protocol, Add, As JSON"}},
-			under: []string{"mcpServers"}, entry: plain, write: asJSON,
-		},
-		{
-			name: "junie", title: "Junie",
-			where: []place{{"", ".junie/mcp/mcp.json in the project, or ~/.junie/mcp/mcp.json"}},
-			under: []string{"mcpServers"}, entry: plain, write: asJSON,
-		},
-		{
-			name: "copilot-cli", title: "GitHub Copilot CLI",
-			where: []place{{"", "~/.copilot/mcp-config.json"}},
-			under: []string{"mcpServers"}, write: asJSON,
-			entry: func(e entry) tree { return append(typed("local")(e), member{"tools", []string{"*"}}) },
-		},
-		{
-			name: "kiro", title: "Kiro",
-			where: []place{{"", ".kiro/settings/mcp.json in the project, or ~/.kiro/settings/mcp.json"}},
-			under: []string{"mcpServers"}, entry: plain, write: asJSON, expands: "${",
-		},
-		{
-			name: "crush", title: "crush",
-			where: []place{{"", ".crush.json in the project, or ~/.config/crush/crush.json"}},
-			under: []string{"mcp"}, entry: typed("stdio"), write: asJSON, expands: "$",
-		},
-		{
-			name: "mcphost", title: "mcphost (ollama)",
-			where: []place{{"", "~/.mcphost.json"}},
-			under: []string{"mcpServers"}, entry: oneCommand, write: asJSON, expands: "${",
-		},
-		{
-			name: "antigravity", title: "Antigravity",
-			where: []place{{"", "~/.gemini/antigravity/mcp_config.json"}},
-			under: []string{"mcpServers"}, entry: plain, write: asJSON,
-		},
-	}
+		entry: named,
+	},
+	{
+		name: "opencode", title: "opencode",
+		where: []place{{"", "opencode.json in the project, or ~/.config/opencode/opencode.json"}},
+		under: []string{"mcp"}, write: asJSON, expands: "{",
+		entry: func(e entry) tree { return append(oneCommand(e), member{"enabled", true}) },
+		note:  "From version 2 on, the entry lies beneath mcp.servers",
+	},
+	{
+		name: "jetbrains", title: "JetBrains AI Assistant",
+		where: []place{{"", "Settings > Tools > AI Assistant > Model Context Protocol, Add, As JSON"}},
+		under: []string{"mcpServers"}, entry: plain, write: asJSON,
+	},
+	{
+		name: "junie", title: "Junie",
+		where: []place{{"", ".junie/mcp/mcp.json in the project, or ~/.junie/mcp/mcp.json"}},
+		under: []string{"mcpServers"}, entry: plain, write: asJSON,
+	},
+	{
+		name: "copilot-cli", title: "GitHub Copilot CLI",
+		where: []place{{"", "~/.copilot/mcp-config.json"}},
+		under: []string{"mcpServers"}, write: asJSON,
+		entry: func(e entry) tree { return append(typed("local")(e), member{"tools", []string{"*"}}) },
+	},
+	{
+		name: "kiro", title: "Kiro",
+		where: []place{{"", ".kiro/settings/mcp.json in the project, or ~/.kiro/settings/mcp.json"}},
+		under: []string{"mcpServers"}, entry: plain, write: asJSON, expands: "${",
+	},
+	{
+		name: "crush", title: "crush",
+		where: []place{{"", ".crush.json in the project, or ~/.config/crush/crush.json"}},
+		under: []string{"mcp"}, entry: typed("stdio"), write: asJSON, expands: "$",
+	},
+	{
+		name: "mcphost", title: "mcphost (ollama)",
+		where: []place{{"", "~/.mcphost.json"}},
+		under: []string{"mcpServers"}, entry: oneCommand, write: asJSON, expands: "${",
+	},
+	{
+		name: "antigravity", title: "Antigravity",
+		where: []place{{"", "~/.gemini/antigravity/mcp_config.json"}},
+		under: []string{"mcpServers"}, entry: plain, write: asJSON,
+	},
 }
 
 // plain is what most hosts agree on.

@@ -93,6 +93,20 @@ func TestAHostThatIsGoneIsAnErrorAndNoDeathBySignal(t *testing.T) {
 	contains(t, "stderr", stderr.String(), "SYSTEM_002")
 }
 
+func TestAHostThatDoesNotReadStderrIsServed(t *testing.T) {
+	c := server(t, "--restrict", "off", "--log-level", "info")
+	out, in, err := os.Pipe()
+	must(t, err)
+	must(t, out.Close())
+	c.Stdin, c.Stderr = strings.NewReader(hello), in
+	answers, err := c.Output()
+	must(t, in.Close())
+	if err != nil {
+		t.Errorf("ended with %v", err)
+	}
+	contains(t, "stdout", string(answers), "hello Ada")
+}
+
 // escape lets the fake server write where it was never allowed to.
 func escape(t *testing.T, mode string) (file string, err error) {
 	t.Helper()

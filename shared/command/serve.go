@@ -30,6 +30,7 @@ func (a *app) serveCommand() *cobra.Command {
 func (a *app) serve(c *cobra.Command, _ []string) error {
 	ctx, stop := untilSignal(c.Context())
 	defer stop()
+	defer survivePipes()()
 	s, err := a.start(ctx)
 	if err != nil {
 		return err
@@ -44,16 +45,18 @@ func (a *app) serve(c *cobra.Command, _ []string) error {
 }
 
 // untilSignal is ctx until SIGTERM or SIGINT; a second one ends the process at
-// once. SIGPIPE is caught and not looked at: writing to a host that is gone is
-// then an error like any other. It is not ignored, because a child would
-// inherit that.
+// once.
 func untilSignal(ctx context.Context) (context.Context, func()) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
+	return ctx, stop
+}
+
+// survivePipes makes writing to a host that is gone an error like any other, on
+// stderr too. SIGPIPE is caught and not looked at, rather than ignored, because
+// a child would inherit that.
+func survivePipes() (stop func()) {
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE)
-	return ctx, func() {
-		stop()
-		signal.Stop(pipe)
-	}
+	return func() { signal.Stop(pipe) }
 }

@@ -47,6 +47,15 @@ func TestServingIsWhatHappensWithoutACommand(t *testing.T) {
 	}
 }
 
+func TestNoArgumentsAreNotThoseOfTheProcess(t *testing.T) {
+	before := os.Args
+	t.Cleanup(func() { os.Args = before })
+	os.Args = []string{"fake-server", "version"}
+	w := newWorld(t)
+	w.stdin, w.restrict = strings.NewReader(hello), holds
+	contains(t, "stdout", w.must(t, 0).out, "hello Ada")
+}
+
 func TestTheProcessIsRestrictedAfterEverythingIsOpen(t *testing.T) {
 	w := newWorld(t)
 	w.stdin = strings.NewReader(hello)

@@ -190,6 +190,7 @@ func TestWhatMakesNoSenseIsRefused(t *testing.T) {
 		{"a size of nothing", []string{"--max-bytes", "0"}, nil, "", "at least 1"},
 		{"a size below zero", []string{"--max-bytes", "-1KiB"}, nil, "", "at least 1"},
 		{"a size past 64 bits", []string{"--max-bytes", "9999999999GiB"}, nil, "", "a size such as"},
+		{"a size that is small again past 64 bits", []string{"--max-bytes", "17179869185GiB"}, nil, "", "a size such as"},
 		{"a size in unknown units", []string{"--max-bytes", "4XB"}, nil, "", "a size such as"},
 		{"a count past its bound", []string{"--max-files", "1001"}, nil, "", "from 1 to 1000"},
 		{"a duration below zero", []string{"--wait", "-1s"}, nil, "", "30s"},
