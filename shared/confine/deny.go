@@ -2,7 +2,6 @@ package confine
 
 import (
 	"path"
-	"slices"
 	"strings"
 
 	"golang.org/x/text/unicode/norm"
@@ -14,12 +13,14 @@ import (
 // rules are the deny rules. They are matched whatever the case of a name and in
 // Unicode normal form C, so that .ENV or a decomposed name is no way round them.
 type rules struct {
-	names   []glob.Pattern // patterns without a slash: against each component
-	inside  []glob.Pattern // others: against the way from the root …
-	hosts   []glob.Pattern // … and against the absolute path in both spellings
-	secrets []glob.Pattern // the same for the table of secrets, whose exceptions
-	places  []glob.Pattern // do not lift the rules above
-	except  []glob.Pattern
+	any     bool         // there are rules at all
+	byPlace bool         // some need more than the last component
+	names   glob.Pattern // patterns without a slash: against each component
+	inside  glob.Pattern // others: against the way from the root …
+	hosts   glob.Pattern // … and against the absolute path in both spellings
+	secrets glob.Pattern // the table of secrets, against each component …
+	places  glob.Pattern // … and against the absolute path;
+	except  glob.Pattern // its exceptions, which do not lift the rules above
 }
 
 // newRules compiles the deny globs. A pattern without a slash is matched against
@@ -27,27 +28,28 @@ type rules struct {
 // against the absolute path; what lies beneath a denied directory is denied too. A
 // pattern that cannot be read is fault.Misconfigured: it must not be left out.
 func newRules(o Options, home string) (rules, error) {
-	var r rules
+	var d denyTexts
 	for _, text := range o.Deny {
-		if err := r.add(text, home); err != nil {
+		if err := d.add(text, home); err != nil {
 			return rules{}, fault.New(fault.Misconfigured, "the deny pattern "+shown(text)+" cannot be read: "+err.Msg,
 				"Correct --deny-path").With("pattern", text).Because(err)
 		}
 	}
 	if o.DenySecrets {
-		if err := r.addSecrets(); err != nil {
-			return rules{}, err
-		}
+		d.addSecrets()
 	}
-	return r, nil
+	return d.compile()
 }
+
+// denyTexts is the patterns of the rules of the same names.
+type denyTexts struct{ names, inside, hosts, secrets, places, except []string }
 
 // meta is what makes a pattern more than a name.
 const meta = `*?[{\`
 
-func (r *rules) add(text, home string) *fault.Error {
+func (d *denyTexts) add(text, home string) *fault.Error {
 	text = norm.NFC.String(denySpelling(text))
-	if text == "~" || strings.HasPrefix(text, "~/") && home != "" {
+	if home != "" && (text == "~" || strings.HasPrefix(text, "~/")) {
 		text = literal(home) + text[1:]
 	}
 	switch {
@@ -58,42 +60,37 @@ func (r *rules) add(text, home string) *fault.Error {
 	case len(text) > 1:
 		text = strings.TrimRight(strings.TrimPrefix(text, "./"), "/")
 	}
-	p, err := glob.CompileFold(text)
-	if err != nil {
+	if _, err := glob.CompileFold(text); err != nil {
 		return fault.From(err)
 	}
 	switch {
 	case !strings.Contains(text, "/"):
-		r.names = append(r.names, p)
+		d.names = append(d.names, text)
 	case strings.HasPrefix(text, "**/"):
-		r.hosts = append(r.hosts, p)
+		d.hosts = append(d.hosts, text)
 	case isAbsolute(text):
-		r.hosts = append(r.hosts, p)
-		return r.addReal(text)
+		d.hosts = append(d.hosts, text)
+		d.addReal(text)
 	default:
-		r.inside = append(r.inside, p)
-		r.hosts = append(r.hosts, p)
+		d.inside = append(d.inside, text)
+		d.hosts = append(d.hosts, text)
 	}
 	return nil
 }
 
 // addReal adds an absolute pattern a second time where the directory that it begins
 // with is reached through a link: with /private/tmp allowed, /tmp/x must still deny.
-func (r *rules) addReal(text string) *fault.Error {
+func (d *denyTexts) addReal(text string) {
 	dir, rest := text, ""
 	for strings.ContainsAny(dir, meta) || realName(dir) == dir {
 		up := path.Dir(dir)
 		if up == dir {
-			return nil
+			return
 		}
 		dir, rest = up, "/"+path.Base(dir)+rest
 	}
-	p, err := glob.CompileFold(norm.NFC.String(literal(strings.TrimSuffix(realName(dir), "/")) + rest))
-	if err != nil {
-		return fault.From(err)
-	}
-	r.hosts = append(r.hosts, p)
-	return nil
+	real := strings.TrimSuffix(norm.NFC.String(realName(dir)), "/")
+	d.hosts = append(d.hosts, literal(real)+rest)
 }
 
 // literal is text as a pattern that matches itself only.
@@ -101,30 +98,36 @@ func literal(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `{`, `\{`, `}`, `\}`).Replace(text)
 }
 
-func (r *rules) addSecrets() error {
+func (d *denyTexts) addSecrets() {
 	for _, s := range secretTable {
-		p, err := glob.CompileFold(s.pattern)
-		if err != nil {
-			return fault.From(err)
-		}
 		switch {
 		case s.readable:
-			r.except = append(r.except, p)
+			d.except = append(d.except, s.pattern)
 		case strings.Contains(s.pattern, "/"):
-			r.places = append(r.places, p)
+			d.places = append(d.places, s.pattern)
 		default:
-			r.secrets = append(r.secrets, p)
+			d.secrets = append(d.secrets, s.pattern)
 		}
 	}
-	return nil
 }
 
-func (r *rules) empty() bool {
-	return len(r.names)+len(r.inside)+len(r.hosts)+len(r.secrets)+len(r.places) == 0
+func (d *denyTexts) compile() (rules, error) {
+	r := rules{
+		any:     len(d.names)+len(d.inside)+len(d.hosts)+len(d.secrets)+len(d.places) > 0,
+		byPlace: len(d.inside)+len(d.hosts)+len(d.places) > 0,
+	}
+	for _, set := range []struct {
+		into *glob.Pattern
+		from []string
+	}{{&r.names, d.names}, {&r.inside, d.inside}, {&r.hosts, d.hosts}, {&r.secrets, d.secrets}, {&r.places, d.places}, {&r.except, d.except}} {
+		p, err := glob.CompileFoldAny(set.from...)
+		if err != nil {
+			return rules{}, fault.New(fault.Misconfigured, "the deny patterns cannot be read", "Correct --deny-path").Because(err)
+		}
+		*set.into = p
+	}
+	return r, nil
 }
-
-// byPlace says whether any rule needs more than the last component.
-func (r *rules) byPlace() bool { return len(r.inside)+len(r.hosts)+len(r.places) > 0 }
 
 // verdict is what the rules say about one name, regardless of what is above it.
 type verdict int
@@ -137,18 +140,18 @@ const (
 
 // spot is one name in all the spellings that rules may speak of.
 type spot struct {
-	name string   // last component
-	rel  string   // from the allowed directory
-	host []string // absolute: as configured, and without links where that differs
+	name string    // last component
+	rel  string    // from the allowed directory
+	host [2]string // absolute: as configured, and without links; "" where there is none
 }
 
 func (r *rules) judge(s spot) verdict {
 	inside := s.rel != "." // the allowed directory itself has no name that rules speak of
-	if inside && (anyMatch(r.names, s.name) || anyMatch(r.inside, s.rel)) || anyMatch(r.hosts, s.host...) {
+	if inside && (r.names.Match(s.name) || r.inside.Match(s.rel)) || s.hostMatches(&r.hosts) {
 		return denied
 	}
-	if inside && anyMatch(r.secrets, s.name) || anyMatch(r.places, s.host...) {
-		if anyMatch(r.except, s.name) {
+	if inside && r.secrets.Match(s.name) || s.hostMatches(&r.places) {
+		if r.except.Match(s.name) {
 			return fileOnly
 		}
 		return denied
@@ -156,45 +159,41 @@ func (r *rules) judge(s spot) verdict {
 	return clear
 }
 
-func anyMatch(patterns []glob.Pattern, spellings ...string) bool {
-	for _, p := range patterns {
-		if slices.ContainsFunc(spellings, p.Match) {
-			return true
-		}
-	}
-	return false
+func (s *spot) hostMatches(p *glob.Pattern) bool {
+	return s.host[0] != "" && p.Match(s.host[0]) || s.host[1] != "" && p.Match(s.host[1])
 }
 
 // spot is p in all spellings, in normal form C.
 func (p Path) spot() spot {
 	full := norm.NFC.String(p.full())
 	s := spot{name: path.Base(full), rel: full}
-	if !p.roots.rules.byPlace() {
+	if !p.roots.rules.byPlace {
 		return s
 	}
-	name := norm.NFC.String(path.Join(p.root.name, p.rel))
-	s.host = append(s.host, name)
-	if real := norm.NFC.String(path.Join(p.root.real, p.rel)); real != name {
-		s.host = append(s.host, real)
+	s.host[0] = norm.NFC.String(path.Join(p.root.name, p.rel))
+	if p.root.real != p.root.name {
+		s.host[1] = norm.NFC.String(path.Join(p.root.real, p.rel))
 	}
 	return s
 }
 
 // parent is the spot one up. Above the allowed directory only the absolute
 // spellings still mean anything.
-func (s spot) parent() (spot, bool) {
-	up := spot{rel: path.Dir(s.rel), name: path.Base(path.Dir(s.rel))}
-	for _, h := range s.host {
-		if dir := path.Dir(h); dir != h {
-			up.host = append(up.host, dir)
+func (s spot) parent() (up spot, more bool) {
+	up.rel = path.Dir(s.rel)
+	up.name = path.Base(up.rel)
+	more = s.rel != "."
+	for i, h := range s.host {
+		if dir := path.Dir(h); h != "" && dir != h {
+			up.host[i], more = dir, true
 		}
 	}
-	return up, s.rel != "." || len(up.host) > 0
+	return up, more
 }
 
 // judge applies the deny rules to p and to everything above it.
 func (p *Path) judge() error {
-	if p.roots.rules.empty() {
+	if !p.roots.rules.any {
 		return nil
 	}
 	s := p.spot()
@@ -204,19 +203,18 @@ func (p *Path) judge() error {
 			v = denied
 		}
 	}
-	p.fileOnly = v == fileOnly
-	if v == denied {
-		return p.denied()
-	}
-	return nil
+	return p.heed(v)
 }
 
 // judgeLast applies the deny rules to p alone; what is above was judged before.
-func (p *Path) judgeLast() *fault.Error {
-	if p.roots.rules.empty() {
+func (p *Path) judgeLast() error {
+	if !p.roots.rules.any {
 		return nil
 	}
-	v := p.roots.rules.judge(p.spot())
+	return p.heed(p.roots.rules.judge(p.spot()))
+}
+
+func (p *Path) heed(v verdict) error {
 	p.fileOnly = v == fileOnly
 	if v == denied {
 		return p.denied()

@@ -72,7 +72,7 @@ func (d *Dir) Next(n int) ([]Entry, error) {
 // hides says whether the deny rules name an entry. An exception that is for files
 // only still shows: opening it as a directory is refused then.
 func (d *Dir) hides(name string) bool {
-	if d.path.roots.rules.empty() {
+	if !d.path.roots.rules.any {
 		return false
 	}
 	p := d.below(name)
@@ -83,7 +83,7 @@ func (d *Dir) hides(name string) bool {
 func (d *Dir) below(name string) Path {
 	p := d.path
 	p.rel = path.Join(p.rel, name)
-	p.words = path.Join(p.words, name)
+	p.words = joinWords(p.words, name)
 	return p
 }
 

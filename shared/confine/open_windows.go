@@ -75,7 +75,24 @@ func openBeneath(d descriptor, rel string, want uint32, _ mechanism) (descriptor
 	var status windows.IO_STATUS_BLOCK
 	err = windows.NtCreateFile(&h, access, oa, &status, nil, 0, shareAll, windows.FILE_OPEN,
 		want|windows.FILE_SYNCHRONOUS_IO_NONALERT|windows.FILE_OPEN_FOR_BACKUP_INTENT, 0, 0)
-	return h, err
+	return h, inWindowsTerms(err, want)
+}
+
+// inWindowsTerms turns a status that decides nothing here into the error of Win32
+// that package fault knows.
+func inWindowsTerms(err error, want uint32) error {
+	var status windows.NTStatus
+	switch {
+	case !errors.As(err, &status):
+		return err
+	case status == windows.STATUS_FILE_IS_A_DIRECTORY:
+		return wrongType(Directory)
+	case status == windows.STATUS_NOT_A_DIRECTORY && want == wantDirectory:
+		return wrongType(File)
+	case problemOf(err) == failed:
+		return status.Errno()
+	}
+	return err
 }
 
 func openEntry(d descriptor, name string, want uint32) (descriptor, error) {

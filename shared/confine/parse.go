@@ -99,7 +99,29 @@ func (r *Roots) sort(text string) spelling {
 		return spelling{words: abs, abs: abs}
 	}
 	rel := path.Clean(text)
-	return spelling{words: rel, rel: rel}
+	return spelling{words: relativeWords(rel), rel: rel}
+}
+
+// relativeWords is rel so that it reads as the same path again: without ./ in
+// front, ~/x would be the home and file:x a URI.
+func relativeWords(rel string) string {
+	first, _, _ := strings.Cut(rel, "/")
+	if first != "" && (first[0] == '~' || first[0] == '\\' || strings.Contains(first, ":")) {
+		return "./" + rel
+	}
+	return rel
+}
+
+// joinWords is the words for name in the directory called words. It does not clean
+// a leading ./ away, as path.Join would.
+func joinWords(words, name string) string {
+	switch words {
+	case ".":
+		return relativeWords(name)
+	case "/":
+		return "/" + name
+	}
+	return words + "/" + name
 }
 
 // expandHome reads ~ and ~/… only: ~other is a name like any other.

@@ -56,15 +56,15 @@ func (p Path) Child(name string) Path {
 		return c
 	}
 	c.rel = path.Join(p.rel, name)
-	c.words = path.Join(p.words, name)
+	c.words = joinWords(p.words, name)
 	if err := checkName(name); err != nil {
 		c.refused = err.With("path", c.words)
-	} else if _, err := hostSpelling(name); err != nil {
+	} else if err := checkComponent(name); err != nil {
 		c.refused = err.With("path", c.words)
 	} else if p.fileOnly {
 		c.refused = c.denied()
-	} else {
-		c.refused = c.judgeLast()
+	} else if err := c.judgeLast(); err != nil {
+		c.refused = fault.From(err)
 	}
 	return c
 }

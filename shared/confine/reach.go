@@ -25,19 +25,19 @@ func (p Path) reach(use func(descriptor, Path) error) (Path, error) {
 		return p, p.refused
 	}
 	at := p
-	for links := 0; ; {
+	for tries := 0; ; tries++ { // bounded also against a tree that changes all the time
 		err := at.attempt(use)
 		switch problemOf(err) {
 		case none:
 			return at, nil
 		case missing:
 			next, ok := at.respelled()
-			if !ok {
+			if !ok || tries >= maxLinks {
 				return at, at.notFound(err)
 			}
 			at = next
 		case throughLink:
-			if links++; links > maxLinks {
+			if tries >= maxLinks {
 				return at, p.tooManyLinks(err)
 			}
 			next, refusal := at.follow(err)

@@ -108,7 +108,14 @@ func (p Path) linkWords(o obstacle) string {
 func (p Path) wordsUpTo(n int) string {
 	words := p.words
 	for range n {
-		words = path.Dir(words)
+		i := strings.LastIndexByte(words, '/')
+		switch {
+		case i < 0:
+			return "."
+		case i == 0:
+			return "/"
+		}
+		words = words[:i]
 	}
 	return words
 }
@@ -127,10 +134,23 @@ func (p Path) explain(err error) error {
 	case special:
 		return p.wrongKind(Other).Because(err)
 	case throughFile:
-		return fault.New(fault.ParamInvalid, "the path "+shown(p.words)+" is not a directory or goes through a file",
-			"List the parent directory to see what is there").With("path", p.words).Because(err)
+		return p.noDirectory(err)
 	}
 	return fault.From(err).With("path", p.words)
+}
+
+// noDirectory tells a path that is no directory from one that goes through a file.
+func (p Path) noDirectory(cause error) error {
+	var info Info
+	err := p.attempt(func(d descriptor, at Path) (err error) {
+		info, err = infoBeneath(d, at.full(), p.roots.by)
+		return err
+	})
+	if err == nil && info.Type != Directory {
+		return p.wrongKind(info.Type).Because(cause)
+	}
+	return fault.New(fault.ParamInvalid, "the path "+shown(p.words)+" goes through a file as if it were a directory",
+		"List the parent directory to see what is there").With("path", p.words).Because(cause)
 }
 
 func (p Path) wrongKind(t Type) *fault.Error {

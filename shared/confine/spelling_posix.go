@@ -22,6 +22,9 @@ func hostSpelling(text string) (string, *fault.Error) {
 	return text, nil
 }
 
+// checkComponent finds nothing more to refuse in a name without slashes.
+func checkComponent(string) *fault.Error { return nil }
+
 // denySpelling is a deny pattern in slash form.
 func denySpelling(text string) string { return text }
 

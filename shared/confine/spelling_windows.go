@@ -27,11 +27,21 @@ func hostSpelling(text string) (string, *fault.Error) {
 		return "", malformed("the path "+shown(text)+" has no drive", `Use a path such as C:\directory\file, or a relative one`)
 	}
 	for _, c := range strings.Split(rest, "/") {
-		if c != "" && c != "." && c != ".." && !plainComponent(c) {
-			return "", malformed("the name "+shown(c)+" is not a plain file name on Windows", "Use the file's long name")
+		if c == "" || c == "." || c == ".." {
+			continue
+		}
+		if err := checkComponent(c); err != nil {
+			return "", err
 		}
 	}
 	return text, nil
+}
+
+func checkComponent(c string) *fault.Error {
+	if plainComponent(c) {
+		return nil
+	}
+	return malformed("the name "+shown(c)+" is not a plain file name on Windows", "Use the file's long name")
 }
 
 func plainComponent(c string) bool {

@@ -29,7 +29,7 @@ func (p Path) nearest() (string, bool) {
 		parent.rel = "."
 	}
 	name, ok := parent.nearestTo(wanted)
-	return path.Join(parent.words, name), ok
+	return joinWords(parent.words, name), ok
 }
 
 func (p Path) nearestTo(wanted string) (string, bool) {

@@ -34,11 +34,6 @@ func problemOf(err error) problem {
 	return failed
 }
 
-func isLink(d descriptor, name string) bool {
-	var st unix.Stat_t
-	return unix.Fstatat(d, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Mode&unix.S_IFMT == unix.S_IFLNK
-}
-
 // survey finds the first component of rel that is a link or missing. It explains
 // an open that failed; it permits nothing.
 func survey(d descriptor, _ string, rel string) obstacle {
@@ -54,7 +49,10 @@ func survey(d descriptor, _ string, rel string) obstacle {
 		case err != nil:
 			return obstacle{}
 		case st.Mode&unix.S_IFMT == unix.S_IFLNK:
-			return obstacle{kind: throughLink, at: i, target: readLink(at, name)}
+			if target := readLink(at, name); target != "" {
+				return obstacle{kind: throughLink, at: i, target: target}
+			}
+			return obstacle{} // it is none any more
 		case i == len(way)-1:
 			return obstacle{}
 		}

@@ -33,11 +33,26 @@ func openat(d int, name string, flags int) (int, error) {
 	return openAgain(func() (int, error) { return unix.Openat(d, name, flags, 0) })
 }
 
-// openEntry opens one component in d. O_NOFOLLOW alone is enough for one component.
-func openEntry(d descriptor, name string, flags int) (descriptor, error) {
-	fd, err := openat(d, name, flags|unix.O_NOFOLLOW)
-	if err == unix.ENOTDIR && isLink(d, name) { // what O_DIRECTORY makes of a link
-		err = unix.ELOOP
+// openEntry opens one component in d. O_NOFOLLOW alone is enough for one component;
+// with O_DIRECTORY a link is told as ENOTDIR, and is told apart here. What has
+// become a directory meanwhile is opened again.
+func openEntry(d descriptor, name string, flags int) (fd descriptor, err error) {
+	for range maxBusy {
+		fd, err = openat(d, name, flags|unix.O_NOFOLLOW)
+		if err != unix.ENOTDIR {
+			return fd, err
+		}
+		var st unix.Stat_t
+		if unix.Fstatat(d, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
+			return fd, err
+		}
+		switch st.Mode & unix.S_IFMT {
+		case unix.S_IFLNK:
+			return fd, unix.ELOOP
+		case unix.S_IFDIR:
+		default:
+			return fd, err
+		}
 	}
 	return fd, err
 }

@@ -36,29 +36,34 @@ type Pattern struct {
 	fold  bool
 	plain []plain        // alternatives that are a comparison
 	rest  *regexp.Regexp // the other alternatives, or nil
-	whole *regexp.Regexp // all alternatives, for folding what is not ASCII; or nil
+	whole *regexp.Regexp // all alternatives, for names that foldsToASCII finds; or nil
 	ruins bool           // an alternative holds U+FFFD, which RE2 takes for any invalid byte
 }
 
 // Compile reads a pattern. Its errors are fault.ParamInvalid.
-func Compile(pattern string) (Pattern, error) { return compile(pattern, false) }
+func Compile(pattern string) (Pattern, error) { return compile(false, pattern) }
 
 // CompileFold is Compile for names whose case does not matter (simple Unicode
 // folding).
-func CompileFold(pattern string) (Pattern, error) { return compile(pattern, true) }
+func CompileFold(pattern string) (Pattern, error) { return compile(true, pattern) }
+
+// CompileFoldAny is one Pattern that matches what any of the patterns matches,
+// whatever the case, and costs little more than one of them. Of no patterns, it is
+// the zero Pattern.
+func CompileFoldAny(patterns ...string) (Pattern, error) { return compile(true, patterns...) }
 
 // String is the pattern as it was given.
 func (p Pattern) String() string { return p.text }
 
 // Match says whether the whole of rel has the shape of the pattern.
 func (p Pattern) Match(rel string) bool {
-	if p.whole != nil && !isASCII(rel) {
-		return p.search(p.whole, rel)
-	}
-	for _, alternative := range p.plain {
-		if alternative.match(rel, p.fold) {
+	for i := range p.plain {
+		if p.plain[i].match(rel, p.fold) {
 			return true
 		}
+	}
+	if p.whole != nil && foldsToASCII(rel) {
+		return p.search(p.whole, rel)
 	}
 	return p.rest != nil && p.search(p.rest, rel)
 }
@@ -75,17 +80,22 @@ func (p Pattern) MatchName(rel string) bool {
 	return p.Match(rel[strings.LastIndexByte(rel, '/')+1:])
 }
 
-func compile(pattern string, fold bool) (Pattern, error) {
-	if err := checkText(pattern); err != nil {
-		return Pattern{}, err.With("pattern", pattern)
+func compile(fold bool, patterns ...string) (Pattern, error) {
+	text := strings.Join(patterns, ",")
+	p := Pattern{text: text, fold: fold, ruins: strings.ContainsRune(text, utf8.RuneError)}
+	var alternatives []string
+	for _, pattern := range patterns {
+		if err := checkText(pattern); err != nil {
+			return Pattern{}, err.With("pattern", pattern)
+		}
+		expanded, err := expand(pattern)
+		if err != nil {
+			return Pattern{}, err.With("pattern", pattern)
+		}
+		alternatives = append(alternatives, expanded...)
 	}
-	alternatives, err := expand(pattern)
-	if err != nil {
-		return Pattern{}, err.With("pattern", pattern)
-	}
-	p := Pattern{text: pattern, fold: fold, ruins: strings.ContainsRune(pattern, utf8.RuneError)}
 	if err := p.build(alternatives); err != nil {
-		return Pattern{}, err.With("pattern", pattern)
+		return Pattern{}, err.With("pattern", text)
 	}
 	return p, nil
 }
@@ -136,6 +146,13 @@ func anchored(alternatives []string, fold bool) *regexp.Regexp {
 		flags = "(?si)"
 	}
 	return regexp.MustCompile(flags + `\A(?:` + strings.Join(alternatives, "|") + `)\z`)
+}
+
+// foldsToASCII finds the two characters beyond ASCII that are equal to an ASCII
+// letter when case does not matter: the Kelvin sign and the long s. Without them a
+// comparison of bytes is enough for a plain ASCII pattern.
+func foldsToASCII(s string) bool {
+	return strings.Contains(s, "\u212a") || strings.Contains(s, "\u017f")
 }
 
 func isASCII(s string) bool {

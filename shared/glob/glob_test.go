@@ -100,6 +100,27 @@ func TestFolding(t *testing.T) {
 	}
 }
 
+func TestAnyOfSeveralPatterns(t *testing.T) {
+	p, err := glob.CompileFoldAny("*.key", ".env", "a/**/b", "{x,y}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rel, want := range map[string]bool{
+		"s.KEY": true, ".Env": true, "a/q/B": true, "a/b": true, "X": true, "y": true, "s.\u212aey": true,
+		"\u65e5\u672c.key": true, "\u65e5\u672c": false, "z": false, "s.keys": false, "": false,
+	} {
+		if p.Match(rel) != want {
+			t.Errorf("%q: %v", rel, !want)
+		}
+	}
+	if none, err := glob.CompileFoldAny(); err != nil || none.Match("") || none.Match("a") {
+		t.Errorf("no patterns match something: %v", err)
+	}
+	if _, err := glob.CompileFoldAny("a", "["); !errors.Is(err, fault.ParamInvalid) {
+		t.Errorf("a bad one among good ones: %v", err)
+	}
+}
+
 func TestBadPatternsAreRefusedInWords(t *testing.T) {
 	for _, c := range []struct{ what, pattern, says string }{
 		{"empty", "", "is empty"},

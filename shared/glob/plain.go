@@ -28,21 +28,33 @@ func plainOf(alternative string) (plain, bool) {
 	}, true
 }
 
-// match compares; with fold, both sides must be ASCII.
-func (p plain) match(rel string, fold bool) bool {
+// match compares. With fold, the pattern is ASCII; a part of rel that holds other
+// characters never has the length and the letters of a part of the pattern.
+func (p *plain) match(rel string, fold bool) bool {
+	if len(rel) < len(p.head)+len(p.tail) || !p.endsLike(rel) {
+		return false
+	}
 	if p.anyDepth {
-		rel = lastComponents(rel, p.slashes+1)
+		if rel = lastComponents(rel, p.slashes+1); len(rel) < len(p.head)+len(p.tail) {
+			return false
+		}
 	}
 	if !p.star {
 		return same(rel, p.head, fold)
-	}
-	if len(rel) < len(p.head)+len(p.tail) {
-		return false
 	}
 	middle := len(rel) - len(p.tail)
 	return same(rel[:len(p.head)], p.head, fold) &&
 		same(rel[middle:], p.tail, fold) &&
 		strings.IndexByte(rel[len(p.head):middle], '/') < 0
+}
+
+// endsLike compares the last byte, whatever its case: most names end here.
+func (p *plain) endsLike(rel string) bool {
+	end := p.tail
+	if !p.star {
+		end = p.head
+	}
+	return end == "" || (end[len(end)-1]^rel[len(rel)-1])&^0x20 == 0
 }
 
 func same(a, b string, fold bool) bool {

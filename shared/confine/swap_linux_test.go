@@ -1,0 +1,133 @@
+package confine_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/multiollama/mcp-server/shared/confine"
+	"github.com/multiollama/mcp-server/shared/fault"
+)
+
+// An attacker exchanges what lies on the way for a link to a directory outside,
+// as fast as the kernel can, while files are opened (CWE-367). The test fails when
+// a single read shows the secret, and also when the race did not take place: both
+// outcomes must occur in number, and a program that checks first and opens then
+// must be seen to lose.
+func TestSwapsBetweenCheckAndOpenNeverEscape(t *testing.T) {
+	opens := 100_000
+	if testing.Short() {
+		opens = 50_000
+	}
+	tree := []string{"allow/a/d/f", "allow/a/link => ../../out", "allow/a/d/filelink => ../../../out/f", "out/f"}
+	byPath := func(p confine.Path, _ *confine.Dir) (string, error) { return content(p.Open()) }
+	byDirectory := func(p confine.Path, a *confine.Dir) (string, error) {
+		d, err := a.OpenDir("d")
+		if err != nil {
+			return "", err
+		}
+		defer d.Close()
+		return content(d.Open("f"))
+	}
+	eachMechanism(t, func(t *testing.T, by confine.Mechanism) {
+		for _, c := range []struct {
+			what  string
+			o     confine.Options
+			swap  [2]string
+			read  func(confine.Path, *confine.Dir) (string, error)
+			opens int
+		}{
+			{"a directory on the way", confine.Options{}, [2]string{"d", "link"}, byPath, opens},
+			{"the file itself", confine.Options{}, [2]string{"d/f", "d/filelink"}, byPath, opens / 2},
+			{"a directory on the way, links followed", confine.Options{Symlinks: confine.Within}, [2]string{"d", "link"}, byPath, opens / 2},
+			{"a directory opened first", confine.Options{}, [2]string{"d", "link"}, byDirectory, opens / 2},
+		} {
+			t.Run(c.what, func(t *testing.T) {
+				base := world(t, tree...)
+				r := roots(t, by, c.o, base)
+				p, err := r.Parse("a/d/f")
+				if err != nil {
+					t.Fatal(err)
+				}
+				a := openDir(t, r, "a")
+				stop := swapping(t, base+"/allow/a/"+c.swap[0], base+"/allow/a/"+c.swap[1])
+				tally := race(t, c.opens, func() (string, error) { return c.read(p, a) })
+				lost := checkFirst(base+"/allow", base+"/allow/a/d/f", c.opens)
+				swaps := stop()
+				t.Logf("%d swaps; %d read inside, %d refused, %d opens; check-then-open reads outside: %d", swaps, tally.inside, tally.refused, tally.opens, lost)
+				if least := c.opens / 200; tally.inside < least || tally.refused < least || swaps < int64(least) || lost == 0 {
+					t.Error("the race did not take place")
+				}
+			})
+		}
+	})
+}
+
+// swapping exchanges two names until the function it returns is called, which
+// tells how often.
+func swapping(t *testing.T, a, b string) (stop func() int64) {
+	var wg sync.WaitGroup
+	var done atomic.Bool
+	var swaps atomic.Int64
+	wg.Go(func() {
+		for !done.Load() {
+			if err := unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE); err != nil {
+				t.Errorf("swapping: %v", err)
+				return
+			}
+			swaps.Add(1)
+		}
+	})
+	stop = func() int64 {
+		done.Store(true)
+		wg.Wait()
+		return swaps.Load()
+	}
+	t.Cleanup(func() { stop() })
+	return stop
+}
+
+type tally struct{ opens, inside, refused int }
+
+// race reads at least opens times, and further until both outcomes occurred in
+// number, but not for ever.
+func race(t *testing.T, opens int, read func() (string, error)) (n tally) {
+	t.Helper()
+	for n.opens < opens || min(n.inside, n.refused) < opens/100 && n.opens < 20*opens {
+		got, err := read()
+		n.opens++
+		switch {
+		case err == nil && got == "allow/a/d/f":
+			n.inside++
+		case errors.Is(err, fault.Forbidden), errors.Is(err, fault.OutsideAllowed):
+			n.refused++
+		case err == nil:
+			t.Fatalf("ESCAPED: read %q", got)
+		default:
+			t.Fatalf("open %d: %v, want the file or SECURITY_002 or _003", n.opens, err)
+		}
+	}
+	return n
+}
+
+// checkFirst is the program that this package exists to replace: it resolves the
+// links of a name, compares the prefix, and then opens the name.
+func checkFirst(root, name string, most int) (lost int) {
+	for range 20 * most {
+		real, err := filepath.EvalSymlinks(name)
+		if err != nil || len(real) < len(root) || real[:len(root)] != root {
+			continue
+		}
+		if b, err := os.ReadFile(name); err == nil && string(b) == secret {
+			if lost++; lost == 3 {
+				break
+			}
+		}
+	}
+	return lost
+}
