@@ -1,0 +1,74 @@
+package interop
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// TestMain builds the servers under test and puts them first in PATH.
+func TestMain(m *testing.M) { os.Exit(testMain(m)) }
+
+func testMain(m *testing.M) int {
+	bin, err := os.MkdirTemp("", "interop")
+	if err != nil {
+		return complain(err)
+	}
+	defer os.RemoveAll(bin)
+	build := exec.Command("go", "build", "-o", bin, ".")
+	build.Dir = "../file-read"
+	if out, err := build.CombinedOutput(); err != nil {
+		return complain(fmt.Errorf("build file-read: %w\n%s", err, out))
+	}
+	os.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	os.Setenv("TZ", "UTC") // the reference server writes times in local time
+	return m.Run()
+}
+
+func complain(err error) int {
+	fmt.Fprintln(os.Stderr, err)
+	return 1
+}
+
+// server is file-read's command line over one directory, without an audit log.
+func server(root string, flags ...string) []string {
+	return append([]string{"file-read", "--allow-path", root, "--audit-log", "off"}, flags...)
+}
+
+// onNode is the command line of a program for node.
+func onNode(t *testing.T, program string, args ...string) []string {
+	t.Helper()
+	bin, err := filepath.Abs("node_modules/.bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := append([]string{filepath.Join(bin, "node"), filepath.Join(bin, program)}, args...)
+	for _, file := range line[:2] {
+		if _, err := os.Stat(file); err == nil {
+			continue
+		}
+		if os.Getenv("INTEROP") == "required" {
+			t.Fatalf("%s is not installed (scripts/interop-install)", file)
+		}
+		t.Skipf("SKIPPED: %s is not installed (scripts/interop-install)", file)
+	}
+	return line
+}
+
+// output runs a command line and is its stdout and exit code.
+func output(t *testing.T, line []string) (stdout []byte, code int) {
+	t.Helper()
+	cmd := exec.Command(line[0], line[1:]...)
+	cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	stdout, err := cmd.Output()
+	if cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	t.Logf("%q ended with %v\n%s", line, cmd.ProcessState, stderr.Bytes())
+	return stdout, cmd.ProcessState.ExitCode()
+}

@@ -1,0 +1,239 @@
+package interop
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/multiollama/mcp-server/shared/mcptest"
+)
+
+// version is what the SDK calls an era.
+func version(era mcptest.Era) string {
+	if era == mcptest.Modern {
+		return "2026-07-28"
+	}
+	return "2025-11-25"
+}
+
+// connect starts a server and connects to it with the Go SDK.
+func connect(t *testing.T, era mcptest.Era, line []string, o mcp.ClientOptions) *mcp.ClientSession {
+	t.Helper()
+	client := mcp.NewClient(&mcp.Implementation{Name: "interop", Version: "1"}, &o)
+	transport := &mcp.CommandTransport{Command: exec.Command(line[0], line[1:]...)}
+	session, err := client.Connect(t.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: version(era)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := session.Close(); err != nil {
+			t.Errorf("the server does not end well: %v", err)
+		}
+	})
+	if got := session.InitializeResult().ProtocolVersion; got != version(era) {
+		t.Fatalf("the server speaks %s, not %s", got, version(era))
+	}
+	return session
+}
+
+// A call of each tool of the standard vocabulary, and one of each that fails;
+// $ROOT is the allowed directory.
+var calls = map[string]struct{ good, bad string }{
+	"file_read":                {`{"path": "a.txt"}`, `{"path": "none"}`},
+	"read_multiple_files":      {`{"paths": ["a.txt", "none"]}`, `{"paths": []}`},
+	"list_directory":           {`{"dir_path": "."}`, `{"dir_path": "a.txt"}`},
+	"directory_tree":           {`{"path": "."}`, `{"path": ".."}`},
+	"find_files_by_pattern":    {`{"base_dir": ".", "pattern": "*.txt"}`, `{"base_dir": ".", "pattern": "["}`},
+	"search_content_in_files":  {`{"search_path": ".", "regex_pattern": "h.llo"}`, `{"search_path": ".", "regex_pattern": "("}`},
+	"get_file_info":            {`{"path": "$ROOT/a.txt"}`, `{"path": "/etc/passwd"}`},
+	"list_allowed_directories": {`{}`, `{"unknown": 1}`},
+}
+
+func TestTheGoSDKCallsEveryTool(t *testing.T) {
+	root := mcptest.Tree(t, "a.txt=hello\n", "dir/b.txt=b\n")
+	inBothEras(t, func(t *testing.T, era mcptest.Era) {
+		session := connect(t, era, server(root), mcp.ClientOptions{})
+		list, err := session.ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tool := range list.Tools {
+			call, known := calls[tool.Name]
+			if !known {
+				t.Errorf("no example of %s", tool.Name)
+				continue
+			}
+			t.Run(tool.Name, func(t *testing.T) {
+				obeys(t, session, tool, strings.ReplaceAll(call.good, "$ROOT", root), false)
+				obeys(t, session, tool, call.bad, true)
+			})
+		}
+		if len(list.Tools) != len(calls) {
+			t.Errorf("%d tools are listed, %d are known", len(list.Tools), len(calls))
+		}
+	})
+}
+
+// obeys calls a tool and holds the result against the tool's output schema.
+func obeys(t *testing.T, session *mcp.ClientSession, tool *mcp.Tool, arguments string, fails bool) {
+	t.Helper()
+	r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool.Name, Arguments: json.RawMessage(arguments)})
+	if err != nil {
+		t.Fatalf("%s: %v", arguments, err)
+	}
+	if r.IsError != fails {
+		t.Errorf("%s: an error is %t: %v", arguments, r.IsError, r.StructuredContent)
+	}
+	if _, ok := r.Content[0].(*mcp.TextContent); !ok {
+		t.Errorf("%s: the first content is %T", arguments, r.Content[0])
+	}
+	if err := validate(tool.OutputSchema, r.StructuredContent); err != nil {
+		t.Errorf("%s: %v", arguments, err)
+	}
+}
+
+func validate(schema, value any) error {
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("output.json", schema); err != nil {
+		return err
+	}
+	compiled, err := c.Compile("output.json")
+	if err != nil {
+		return err
+	}
+	return compiled.Validate(value)
+}
+
+func TestTheGoSDKReadsAResource(t *testing.T) {
+	root := mcptest.Tree(t, "a b.txt=hello\n")
+	inBothEras(t, func(t *testing.T, era mcptest.Era) {
+		session := connect(t, era, server(root), mcp.ClientOptions{})
+		templates, err := session.ListResourceTemplates(t.Context(), nil)
+		if err != nil || len(templates.ResourceTemplates) != 1 {
+			t.Fatalf("templates: %v %v", templates, err)
+		}
+		r, err := session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "file://" + root + "/a%20b.txt"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Contents) != 1 || r.Contents[0].Text != "hello\n" {
+			t.Errorf("contents are %v", r.Contents)
+		}
+		_, err = session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "file://" + root + "/none"})
+		if err == nil {
+			t.Error("a file that is not there is read")
+		}
+	})
+}
+
+func TestTheGoSDKCompletesAPath(t *testing.T) {
+	root := mcptest.Tree(t, "alpha.txt=", "alps/", "beta=")
+	inBothEras(t, func(t *testing.T, era mcptest.Era) {
+		session := connect(t, era, server(root), mcp.ClientOptions{})
+		prefix := strings.TrimPrefix(root, "/")
+		r, err := session.Complete(t.Context(), &mcp.CompleteParams{
+			Ref:      &mcp.CompleteReference{Type: "ref/resource", URI: "file:///{+path}"},
+			Argument: mcp.CompleteParamsArgument{Name: "path", Value: prefix + "/al"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{prefix + "/alpha.txt", prefix + "/alps/"}; !slices.Equal(r.Completion.Values, want) {
+			t.Errorf("completions are %v, not %v", r.Completion.Values, want)
+		}
+	})
+}
+
+// manyFiles is a directory whose search is not over by the time that the first
+// news of its progress is answered.
+func manyFiles(t *testing.T) string {
+	root := mcptest.Tree(t)
+	text := []byte(strings.Repeat("nothing to see in this line\n", 200))
+	for i := range 5000 {
+		if err := os.WriteFile(filepath.Join(root, fmt.Sprintf("%04d.txt", i)), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+func search(token any) *mcp.CallToolParams {
+	p := &mcp.CallToolParams{Name: "search_content_in_files", Arguments: map[string]any{"search_path": ".", "regex_pattern": "(s|e)+e.*l[a-z]+x", "recursive": true}}
+	if token != nil {
+		p.SetProgressToken(token)
+	}
+	return p
+}
+
+func TestTheGoSDKIsToldOfProgress(t *testing.T) {
+	root := manyFiles(t)
+	inBothEras(t, func(t *testing.T, era mcptest.Era) {
+		var mu sync.Mutex
+		var seen []float64
+		session := connect(t, era, server(root), mcp.ClientOptions{
+			ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+				mu.Lock()
+				defer mu.Unlock()
+				if r.Params.ProgressToken != "mine" {
+					t.Errorf("the token is %v", r.Params.ProgressToken)
+				}
+				seen = append(seen, r.Params.Progress)
+			},
+		})
+		if r, err := session.CallTool(t.Context(), search("mine")); err != nil || r.IsError {
+			t.Fatal(r, err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if len(seen) == 0 || !slices.IsSorted(seen) {
+			t.Errorf("progress was %v", seen)
+		}
+	})
+}
+
+func TestTheGoSDKCancelsACall(t *testing.T) {
+	root := manyFiles(t)
+	inBothEras(t, func(t *testing.T, era mcptest.Era) {
+		log := filepath.Join(t.TempDir(), "audit.jsonl")
+		ctx, cancel := context.WithCancel(t.Context())
+		t.Run("session", func(t *testing.T) {
+			session := connect(t, era, server(root, "--audit-log", log), mcp.ClientOptions{
+				ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) { cancel() },
+			})
+			if _, err := session.CallTool(ctx, search(1)); err == nil {
+				t.Error("the call was not cancelled")
+			}
+			if _, err := session.ListTools(t.Context(), nil); err != nil {
+				t.Errorf("the server does not live on: %v", err)
+			}
+		})
+		if outcome := lastOutcome(t, log); outcome == "ok" || outcome == "" {
+			t.Errorf("the server went on with the search: its outcome is %q", outcome)
+		}
+	})
+}
+
+// lastOutcome is how the last call in an audit log ended.
+func lastOutcome(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	var event struct{ Outcome string }
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &event); err != nil {
+		t.Fatal(err)
+	}
+	return event.Outcome
+}
