@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"strings"
+
+	"github.com/multiollama/mcp-server/file-read/internal/walk"
+	"github.com/multiollama/mcp-server/shared/confine"
+	"github.com/multiollama/mcp-server/shared/glob"
+	"github.com/multiollama/mcp-server/shared/text"
+	"github.com/multiollama/mcp-server/shared/toolkit"
+)
+
+// find_files_by_pattern of document 002.
+var findSpec = toolkit.Spec{
+	Name:    "find_files_by_pattern",
+	Title:   "Find files by name",
+	Doc:     "Find files and directories whose name or path matches a glob.",
+	Toolset: "search",
+	Effect:  toolkit.Reads,
+}
+
+type findIn struct {
+	Base       string `json:"base_dir" path:"read" doc:"Directory to start from."`
+	Pattern    string `json:"pattern" doc:"Glob: *.py is matched with names, src/**/*.{ts,tsx} with paths from base_dir (and always looks deeper)."`
+	Recursive  bool   `json:"recursive,omitempty" default:"false" doc:"Also below subdirectories."`
+	Type       string `json:"type,omitempty" default:"any" enum:"any|file|directory" doc:"What to find."`
+	Gitignore  bool   `json:"use_gitignore,omitempty" default:"true" doc:"Leave out what .gitignore excludes."`
+	MaxResults int    `json:"max_results,omitempty" default:"1000" min:"1" max:"10000" doc:"Paths an answer."`
+	Cursor     string `json:"cursor,omitempty" doc:"nextCursor of the answer before."`
+}
+
+type findOut struct {
+	Paths      []string `json:"paths"`
+	Truncated  bool     `json:"truncated"`
+	NextCursor string   `json:"nextCursor,omitempty"`
+	Looked     int      `json:"entriesSearched"`
+	Skipped    counts   `json:"skipped" doc:"What was left out, and why."`
+
+	pattern string
+}
+
+func (r *reader) find(ctx context.Context, in findIn) (findOut, error) {
+	p, err := r.path(ctx, in.Base)
+	if err != nil {
+		return findOut{}, err
+	}
+	pattern, err := compileFind(in.Pattern)
+	if err != nil {
+		return findOut{}, err
+	}
+	after, err := parsePathCursor(in.Cursor)
+	if err != nil {
+		return findOut{}, err
+	}
+	out := findOut{Paths: []string{}, pattern: in.Pattern}
+	options := walk.Options{Recursive: in.Recursive || strings.Contains(in.Pattern, "/"), Hidden: true, Gitignore: in.Gitignore}
+	last := ""
+	skipped, err := walk.Tree(ctx, p, options, func(f walk.File) (walk.Step, error) {
+		out.Looked++
+		if !kindIs(f.Type, in.Type) || !pattern.Match(f.Rel) || !comesAfter(f.Rel, after) {
+			return walk.Continue, nil
+		}
+		if len(out.Paths) == in.MaxResults {
+			out.Truncated, out.NextCursor = true, pathCursor(last)
+			return walk.Stop, nil
+		}
+		last = f.Rel
+		out.Paths = append(out.Paths, f.Path.String())
+		return walk.Continue, nil
+	})
+	out.Skipped = countsOf(skipped)
+	return out, err
+}
+
+// compileFind compiles a pattern without a slash for names at any depth, and one
+// with a slash for paths from the start.
+func compileFind(s string) (glob.Pattern, error) {
+	s = strings.TrimPrefix(s, "./")
+	if !strings.Contains(s, "/") {
+		return glob.Compile("**/" + s)
+	}
+	return glob.Compile(strings.TrimPrefix(s, "/"))
+}
+
+func kindIs(t confine.Type, want string) bool {
+	switch want {
+	case "file":
+		return t == confine.File
+	case "directory":
+		return t == confine.Directory
+	}
+	return true
+}
+
+// comesAfter compares in the order of the walk: component by component, so that
+// a directory comes before what is in it, and that before its next sibling.
+func comesAfter(rel, last string) bool {
+	if last == "" {
+		return true
+	}
+	byComponent := func(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
+	return byComponent(rel) > byComponent(last)
+}
+
+func pathCursor(last string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte("find/" + last))
+}
+
+func parsePathCursor(s string) (string, error) {
+	if s == "" {
+		return "", nil
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(s)
+	last, ok := strings.CutPrefix(string(raw), "find/")
+	if err != nil || !ok {
+		return "", badCursor()
+	}
+	return last, nil
+}
+
+// Text is a path a line, and what was searched and left out.
+func (o findOut) Text() string {
+	var b strings.Builder
+	for _, p := range o.Paths {
+		b.WriteString(text.Escape(p) + "\n")
+	}
+	switch {
+	case o.Truncated:
+		fmt.Fprintf(&b, "[the first %d; go on with cursor=%s]\n", len(o.Paths), o.NextCursor)
+	case len(o.Paths) == 0 && o.pattern != "":
+		fmt.Fprintf(&b, "[nothing matches %q among %d entries; a pattern matches a whole name, so try *%s*, or recursive]\n",
+			o.pattern, o.Looked, strings.Trim(o.pattern, "*"))
+	}
+	b.WriteString(o.Skipped.note())
+	return b.String()
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/multiollama/mcp-server/shared/confine"
+	"github.com/multiollama/mcp-server/shared/text"
+	"github.com/multiollama/mcp-server/shared/toolkit"
+)
+
+var infoSpec = toolkit.Spec{
+	Name:    "get_file_info",
+	Title:   "Describe a file",
+	Doc:     "Describe a file or directory: type, size, times, permissions, MIME type, encoding, lines.",
+	Toolset: "list",
+	Effect:  toolkit.Reads,
+}
+
+type infoIn struct {
+	Path string `json:"path" path:"read" doc:"File or directory."`
+}
+
+type infoOut struct {
+	Path       string `json:"path"`
+	Type       string `json:"type"`
+	Size       int64  `json:"size"`
+	Mode       string `json:"mode" doc:"Octal, e.g. 0644."`
+	Modified   string `json:"modified,omitempty"`
+	Accessed   string `json:"accessed,omitempty"`
+	Changed    string `json:"changed,omitempty"`
+	Created    string `json:"created,omitempty"`
+	Links      uint64 `json:"links,omitempty"`
+	MIMEType   string `json:"mimeType,omitempty"`
+	Encoding   string `json:"encoding,omitempty"`
+	LineEnding string `json:"lineEnding,omitempty"`
+	Lines      *int64 `json:"lines,omitempty" doc:"For text up to 8 MiB."`
+}
+
+func (r *reader) info(ctx context.Context, in infoIn) (infoOut, error) {
+	p, err := r.path(ctx, in.Path)
+	if err != nil {
+		return infoOut{}, err
+	}
+	i, err := p.Stat()
+	if err != nil {
+		return infoOut{}, err
+	}
+	out := infoOut{
+		Path: p.String(), Type: i.Type.String(), Size: i.Size, Mode: fmt.Sprintf("%04o", i.Mode.Perm()),
+		Modified: stamp(i.Modified), Accessed: stamp(i.Accessed), Changed: stamp(i.Changed), Created: stamp(i.Created),
+		Links: i.Links,
+	}
+	if i.Type == confine.File {
+		out.describeContent(ctx, p)
+	}
+	return out, nil
+}
+
+// describeContent adds what only the content tells. A file that may be described
+// but not read is described all the same.
+func (o *infoOut) describeContent(ctx context.Context, p confine.Path) {
+	f, info, err := p.Open()
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	head, err := readHead(f)
+	if err != nil {
+		return
+	}
+	found := text.Detect(head, int64(len(head)) >= info.Size)
+	o.MIMEType = found.MIME
+	if found.Binary {
+		return
+	}
+	o.Encoding, o.LineEnding = found.Encoding.Name(), string(text.LineEndingOf(head))
+	if info.Size <= cheapBytes {
+		o.Lines = countLines(ctx, found.Encoding.NewReader(io.NewSectionReader(f, 0, cheapBytes)))
+	}
+}
+
+// countLines counts a last line without a newline too; nil if it cannot be read.
+func countLines(ctx context.Context, r io.Reader) *int64 {
+	var n int64
+	last := byte('\n')
+	buf := make([]byte, headBytes)
+	for ctx.Err() == nil {
+		k, err := r.Read(buf)
+		n += int64(bytes.Count(buf[:k], []byte{'\n'}))
+		if k > 0 {
+			last = buf[k-1]
+		}
+		if err == io.EOF {
+			if last != '\n' {
+				n++
+			}
+			return &n
+		}
+		if err != nil {
+			return nil
+		}
+	}
+	return nil
+}
+
+// Text is a line for each thing known.
+func (o infoOut) Text() string {
+	s := ""
+	add := func(name, value string) {
+		if value != "" {
+			s += name + ": " + value + "\n"
+		}
+	}
+	add("path", text.Escape(o.Path))
+	add("type", o.Type)
+	add("size", fmt.Sprint(o.Size))
+	add("mode", o.Mode)
+	add("modified", o.Modified)
+	add("accessed", o.Accessed)
+	add("changed", o.Changed)
+	add("created", o.Created)
+	add("MIME type", o.MIMEType)
+	add("encoding", o.Encoding)
+	add("line ends", o.LineEnding)
+	if o.Lines != nil {
+		add("lines", fmt.Sprint(*o.Lines))
+	}
+	return s
+}

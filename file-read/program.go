@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+
+	"github.com/multiollama/mcp-server/shared/command"
+	"github.com/multiollama/mcp-server/shared/confine"
+	"github.com/multiollama/mcp-server/shared/restrict"
+	"github.com/multiollama/mcp-server/shared/settings"
+)
+
+// program is what the command line makes this server of.
+func program() command.Program {
+	return command.Program{
+		Name:    "file-read",
+		Title:   "Read files",
+		Doc:     "An MCP server that reads, lists, finds and searches files beneath the directories you allow. It cannot write.",
+		Version: version,
+		Flags: []settings.Flag{
+			{Name: "max-read-bytes", Kind: settings.Size, Default: "128KiB", Doc: "bytes of content in one answer"},
+			{Name: "allow-mime", Kind: settings.List, Doc: "MIME types of binaries that may be read too, e.g. image/png or image/*"},
+		},
+		Defaults: defaults,
+		Open:     open,
+	}
+}
+
+// defaults are what a vocabulary changes for those who set nothing else.
+func defaults(s *settings.Set) {
+	switch s.Text("vocabulary") {
+	case "agent": // document 004: ten calls a minute, no paths of the host in messages
+		s.SetDefault("rate-limit", "10/1m")
+		s.SetDefault("hide-paths", "true")
+	case "filesystem": // its read_media_file reads any file
+		s.SetDefault("allow-mime", "*/*")
+	}
+}
+
+func open(_ context.Context, s *settings.Set) (*command.Service, error) {
+	options := confine.Options{
+		Deny:         s.List("deny-path"),
+		DenySecrets:  s.Bool("deny-secrets"),
+		RelativeOnly: s.Text("vocabulary") == "agent",
+		HidePaths:    s.Bool("hide-paths"),
+	}
+	if s.Text("symlinks") == "within" {
+		options.Symlinks = confine.Within
+	}
+	roots, err := confine.Open(s.List("allow-path"), options)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{
+		roots:       roots,
+		maxBytes:    int(s.Size("max-read-bytes")),
+		media:       s.List("allow-mime"),
+		followRoots: s.Bool("follow-roots"),
+	}
+	return &command.Service{
+		Roots:        roots,
+		Vocabularies: vocabularies(r),
+		Resources:    resources(r),
+		Instructions: "Reads files beneath the allowed directories; list_allowed_directories names them. Large answers come in parts: follow nextOffset, nextCursor or cursor. What was left out (ignored, binary, unreadable) is always counted.",
+		Restrict:     restrict.Rules{Read: roots.Dirs()},
+	}, nil
+}

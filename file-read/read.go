@@ -1,0 +1,250 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/multiollama/mcp-server/file-read/internal/lines"
+	"github.com/multiollama/mcp-server/shared/confine"
+	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/text"
+	"github.com/multiollama/mcp-server/shared/toolkit"
+)
+
+// file_read of document 000, with line ranges.
+var readSpec = toolkit.Spec{
+	Name:    "file_read",
+	Title:   "Read a file",
+	Doc:     "Read a text file, whole or by lines. Any common encoding is decoded. Large files come in parts: go on at nextOffset.",
+	Toolset: "read",
+	Effect:  toolkit.Reads,
+}
+
+type readIn struct {
+	Path     string `json:"path" path:"read" doc:"File: absolute, or relative to an allowed directory."`
+	Offset   int64  `json:"offset,omitempty" doc:"First line, 1-based; negative counts from the end (-20: the last 20 lines)."`
+	Limit    int    `json:"limit,omitempty" min:"1" doc:"Lines to read."`
+	Encoding string `json:"encoding,omitempty" doc:"Only if detection is wrong, e.g. shift_jis."`
+}
+
+type readOut struct {
+	Content    string `json:"content"`
+	StartLine  int64  `json:"startLine,omitempty"`
+	LineCount  int    `json:"lineCount,omitempty"`
+	TotalLines *int64 `json:"totalLines,omitempty" doc:"Where known."`
+	Truncated  bool   `json:"truncated,omitempty"`
+	NextOffset int64  `json:"nextOffset,omitempty"`
+	Size       int64  `json:"size,omitempty" doc:"Bytes of the file."`
+	MIMEType   string `json:"mimeType,omitempty"`
+	Encoding   string `json:"encoding,omitempty"`
+	LineEnding string `json:"lineEnding,omitempty"`
+	SHA256     string `json:"sha256,omitempty" doc:"Of the whole file, where it was read whole."`
+
+	media []toolkit.Content // instead of content, for an allowed binary
+	past  bool              // the offset lies past the end
+}
+
+func (r *reader) read(ctx context.Context, in readIn) (readOut, error) {
+	p, err := r.path(ctx, in.Path)
+	if err != nil {
+		return readOut{}, err
+	}
+	return r.readPath(ctx, p, in, r.maxBytes)
+}
+
+// readPath reads at most budget bytes of content of p.
+func (r *reader) readPath(ctx context.Context, p confine.Path, in readIn, budget int) (readOut, error) {
+	f, info, err := p.Open()
+	if err != nil {
+		return readOut{}, err
+	}
+	defer f.Close()
+	head, err := readHead(f)
+	if err != nil {
+		return readOut{}, err
+	}
+	found := text.Detect(head, int64(len(head)) >= info.Size)
+	if in.Encoding != "" {
+		if found.Encoding, err = text.Lookup(in.Encoding); err != nil {
+			return readOut{}, err
+		}
+		found.Binary = false
+	}
+	if found.Binary {
+		return r.readMedia(p, f, info, found.MIME)
+	}
+	if info.Size > wholeFileMax && in.Offset == 0 && in.Limit == 0 {
+		return readOut{}, tooLargeToReadWhole(info.Size)
+	}
+	want := lines.Want{Offset: in.Offset, Limit: in.Limit, MaxBytes: budget}
+	out, err := readLines(ctx, f, info, found.Encoding, want)
+	out.Size, out.MIMEType, out.Encoding = info.Size, found.MIME, found.Encoding.Name()
+	return out, err
+}
+
+// file is what reading needs of an open file.
+type file interface {
+	io.Reader
+	io.ReaderAt
+}
+
+// readLines reads a file that fits into one answer at once, so that its hash can
+// be told, and any other by lines, in constant memory.
+func readLines(ctx context.Context, f file, info confine.Info, enc text.Encoding, want lines.Want) (readOut, error) {
+	if info.Size <= int64(want.MaxBytes) {
+		raw, err := io.ReadAll(io.NewSectionReader(f, 0, int64(want.MaxBytes)+1))
+		if err != nil {
+			return readOut{}, err
+		}
+		if len(raw) <= want.MaxBytes {
+			return readBytes(ctx, raw, enc, want)
+		}
+	}
+	w, err := readWindow(ctx, f, info.Size, enc, want)
+	if err != nil {
+		return readOut{}, err
+	}
+	return windowOut(w, want), nil
+}
+
+func readBytes(ctx context.Context, raw []byte, enc text.Encoding, want lines.Want) (readOut, error) {
+	w, err := readWindow(ctx, bytes.NewReader(raw), int64(len(raw)), enc, want)
+	if err != nil {
+		return readOut{}, err
+	}
+	out := windowOut(w, want)
+	if w.Start <= 1 && !w.Truncated && w.Cut == 0 && want.Limit == 0 {
+		sum := sha256.Sum256(raw)
+		out.SHA256 = hex.EncodeToString(sum[:])
+	}
+	return out, nil
+}
+
+// readWindow reads UTF-8 where it lies and any other encoding through its decoder.
+func readWindow(ctx context.Context, f file, size int64, enc text.Encoding, want lines.Want) (lines.Window, error) {
+	if !enc.IsUTF8() {
+		return lines.ReadStream(ctx, enc.NewReader(f), want)
+	}
+	skip := int64(0)
+	mark := make([]byte, len(enc.BOM()))
+	if n, _ := f.ReadAt(mark, 0); n > 0 && bytes.Equal(mark, enc.BOM()) {
+		skip = int64(n)
+	}
+	return lines.Read(ctx, io.NewSectionReader(f, skip, max(size-skip, 0)), size-skip, want)
+}
+
+func windowOut(w lines.Window, want lines.Want) readOut {
+	out := readOut{
+		Content:    strings.ToValidUTF8(string(w.Text), "\uFFFD"),
+		StartLine:  w.Start,
+		LineCount:  w.Count,
+		Truncated:  w.Truncated,
+		NextOffset: w.Next,
+		LineEnding: string(text.LineEndingOf(w.Text)),
+		past:       w.Count == 0 && want.Offset > 1,
+	}
+	if w.Total >= 0 {
+		out.TotalLines = &w.Total
+	}
+	return out
+}
+
+// readMedia answers a binary that the operator allowed, as an image, as audio or
+// as an embedded resource.
+func (r *reader) readMedia(p confine.Path, f file, info confine.Info, mime string) (readOut, error) {
+	if !r.mayRead(mime) {
+		return readOut{}, fault.New(fault.Forbidden, fmt.Sprintf("this file is not text but %s", mime),
+			"Read text files only, or ask the person who runs this server to allow this type with --allow-mime").
+			With("mimeType", mime).With("size", info.Size)
+	}
+	if info.Size > mediaMax {
+		return readOut{}, fault.New(fault.LimitReached, fmt.Sprintf("this file has %d bytes; a binary may have %d", info.Size, mediaMax),
+			"Use a smaller file").With("limit", mediaMax).With("size", info.Size)
+	}
+	data, err := io.ReadAll(io.NewSectionReader(f, 0, mediaMax))
+	if err != nil {
+		return readOut{}, err
+	}
+	return readOut{
+		Size: info.Size, MIMEType: mime,
+		media: []toolkit.Content{mediaBlock(p, mime, data)},
+	}, nil
+}
+
+func mediaBlock(p confine.Path, mime string, data []byte) toolkit.Content {
+	plain, _, _ := strings.Cut(mime, ";")
+	switch mediaKind(plain) {
+	case "image":
+		return toolkit.ImageBlock(plain, data)
+	case "audio":
+		return toolkit.AudioBlock(plain, data)
+	}
+	return toolkit.BlobBlock(p.URI(), plain, data)
+}
+
+// mediaKind is the type of the content block that MCP has for a MIME type.
+func mediaKind(mime string) string {
+	switch kind, _, _ := strings.Cut(mime, "/"); kind {
+	case "image", "audio":
+		return kind
+	}
+	return "resource"
+}
+
+// Contents is the text itself, unchanged, and a second block with what there is
+// to say about it: not every host shows a model both texts and structure.
+func (o readOut) Contents() []toolkit.Content {
+	if o.media != nil {
+		return o.media
+	}
+	blocks := []toolkit.Content{toolkit.TextBlock(o.Content)}
+	if note := o.note(); note != "" {
+		blocks = append(blocks, toolkit.TextBlock(note))
+	}
+	return blocks
+}
+
+func (o readOut) note() string {
+	total := ""
+	if o.TotalLines != nil {
+		total = fmt.Sprintf(" of %d", *o.TotalLines)
+	}
+	switch {
+	case o.past:
+		return fmt.Sprintf("[the file has%s lines; there is nothing at this offset]", strings.TrimPrefix(total, " of"))
+	case o.Truncated:
+		return fmt.Sprintf("[lines %d-%d%s; go on with offset=%d]", o.StartLine, o.StartLine+int64(o.LineCount)-1, total, o.NextOffset)
+	case o.NextOffset > 0:
+		return fmt.Sprintf("[lines %d-%d%s; the next is at offset=%d]", o.StartLine, o.StartLine+int64(o.LineCount)-1, total, o.NextOffset)
+	}
+	return ""
+}
+
+// Bytes is what the audit log records as read.
+func (o readOut) Bytes() int64 {
+	if o.media != nil {
+		return o.Size
+	}
+	return int64(len(o.Content))
+}
+
+// readHead reads what detection needs and leaves the file's offset at its start.
+func readHead(f io.ReaderAt) ([]byte, error) {
+	head := make([]byte, headBytes)
+	n, err := f.ReadAt(head, 0)
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	return head[:n], nil
+}
+
+func tooLargeToReadWhole(size int64) error {
+	return fault.New(fault.LimitReached, fmt.Sprintf("this file has %d bytes; without a line range at most %d are read", size, wholeFileMax),
+		"Give offset and limit (offset=-100 for its end), or search it").
+		With("limit", wholeFileMax).With("size", size)
+}

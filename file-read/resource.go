@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/multiollama/mcp-server/shared/confine"
+	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/toolkit"
+)
+
+// completionsMax is the number of values a completion may have (MCP
+// specification, completion/complete).
+const completionsMax = 100
+
+// resources offers every file that file_read could read under its file: URI.
+func resources(r *reader) *toolkit.Resources {
+	return &toolkit.Resources{
+		URITemplate: "file:///{+path}",
+		Name:        "file",
+		Title:       "A file",
+		Doc:         "A text file beneath the allowed directories.",
+		Read:        r.readResource,
+		Complete:    r.completePath,
+	}
+}
+
+func (r *reader) readResource(ctx context.Context, uri string) ([]toolkit.ResourceContent, error) {
+	p, err := r.path(ctx, uri)
+	if err != nil {
+		return nil, err
+	}
+	got, err := r.readPath(ctx, p, readIn{}, r.maxBytes)
+	if err != nil {
+		return nil, err
+	}
+	if got.media != nil {
+		return []toolkit.ResourceContent{{URI: uri, MIME: got.MIMEType, Blob: got.media[0].Data}}, nil
+	}
+	if got.Truncated {
+		return nil, tooLargeForResource(got.Size, r.maxBytes)
+	}
+	return []toolkit.ResourceContent{{URI: uri, MIME: got.MIMEType, Text: got.Content}}, nil
+}
+
+// A resource has no pages, and half a file that looks like a whole one is worse
+// than none.
+func tooLargeForResource(size int64, limit int) error {
+	return fault.New(fault.LimitReached, "the file is larger than one resource may be", "Read it by lines with a tool of this server").
+		With("limit", limit).With("size", size)
+}
+
+// completePath completes what the person has typed of the template's {+path}: an
+// absolute path without its first slash.
+func (r *reader) completePath(ctx context.Context, prefix string) (values []string, total int, more bool, err error) {
+	roots, err := r.allowed(ctx)
+	if err != nil {
+		return nil, 0, false, err
+	}
+	parent, start := path.Split("/" + strings.TrimPrefix(prefix, "/"))
+	for _, dir := range roots.Dirs() {
+		if dir := strings.TrimPrefix(dir, "/"); strings.HasPrefix(dir, strings.TrimPrefix(parent+start, "/")) {
+			values = append(values, dir+"/")
+		}
+	}
+	if p, err := roots.Parse(parent); err == nil {
+		values = append(values, namesIn(ctx, p, start)...)
+	}
+	slices.Sort(values)
+	values = slices.Compact(values)
+	total = len(values)
+	return values[:min(total, completionsMax)], total, total > completionsMax, nil
+}
+
+// namesIn lists the names in p that start with start; nothing where p cannot be
+// listed: a completion is no place for errors.
+func namesIn(ctx context.Context, p confine.Path, start string) []string {
+	d, err := p.OpenDir()
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	var names []string
+	for ctx.Err() == nil {
+		entries, err := d.Next(1024)
+		for _, e := range entries {
+			if !strings.HasPrefix(e.Name, start) {
+				continue
+			}
+			name := strings.TrimPrefix(p.Child(e.Name).Abs(), "/")
+			if e.Type == confine.Directory {
+				name += "/"
+			}
+			names = append(names, name)
+		}
+		if err != nil {
+			break
+		}
+	}
+	return names
+}

@@ -1,0 +1,278 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/multiollama/mcp-server/file-read/internal/match"
+	"github.com/multiollama/mcp-server/file-read/internal/walk"
+	"github.com/multiollama/mcp-server/shared/confine"
+	"github.com/multiollama/mcp-server/shared/glob"
+	"github.com/multiollama/mcp-server/shared/text"
+	"github.com/multiollama/mcp-server/shared/toolkit"
+)
+
+// search_content_in_files of document 002.
+var searchSpec = toolkit.Spec{
+	Name:    "search_content_in_files",
+	Title:   "Search in files",
+	Doc:     "Search file contents with a regular expression (RE2). Answers path:line:text, in path order.",
+	Toolset: "search",
+	Effect:  toolkit.Reads,
+}
+
+type searchIn struct {
+	Path       string `json:"search_path" path:"read" doc:"File or directory."`
+	Regex      string `json:"regex_pattern" doc:"RE2 regular expression."`
+	Recursive  bool   `json:"recursive,omitempty" default:"false" doc:"Also below subdirectories."`
+	MaxResults int    `json:"max_results,omitempty" default:"50" min:"1" max:"10000" doc:"Matching lines."`
+	Glob       string `json:"glob,omitempty" doc:"Only these files, e.g. *.{ts,tsx}"`
+	FoldCase   bool   `json:"case_insensitive,omitempty"`
+	Fixed      bool   `json:"fixed_string,omitempty" doc:"The pattern is plain text."`
+	Multiline  bool   `json:"multiline,omitempty" doc:"A match may span lines."`
+	Context    int    `json:"context_lines,omitempty" min:"0" max:"20" doc:"Lines shown around a match."`
+	Gitignore  bool   `json:"use_gitignore,omitempty" default:"true" doc:"Leave out what .gitignore excludes."`
+	Output     string `json:"output,omitempty" default:"lines" enum:"lines|files|count" doc:"files and count are complete, whatever max_results."`
+}
+
+type searchOut struct {
+	Matches  []string `json:"matches" doc:"path:line:text; paths for files."`
+	Hits     []hit    `json:"hits,omitempty"`
+	Lines    int64    `json:"matchedLines"`
+	Files    int      `json:"matchedFiles"`
+	Searched int      `json:"filesSearched"`
+	Skipped  counts   `json:"skipped" doc:"What was left out, and why."`
+	Cut      bool     `json:"truncated"`
+
+	note string
+}
+
+type hit struct {
+	Path   string   `json:"path"`
+	Line   int64    `json:"line"`
+	Column int      `json:"column"`
+	Text   string   `json:"text"`
+	Before []string `json:"before,omitempty"`
+	After  []string `json:"after,omitempty"`
+}
+
+func (r *reader) search(ctx context.Context, in searchIn) (searchOut, error) {
+	p, err := r.path(ctx, in.Path)
+	if err != nil {
+		return searchOut{}, err
+	}
+	s, err := newSearch(in, r.maxBytes)
+	if err != nil {
+		return searchOut{}, err
+	}
+	info, err := p.Stat()
+	if err != nil {
+		return searchOut{}, err
+	}
+	if info.Type == confine.Directory {
+		err = s.directory(ctx, p, in)
+	} else {
+		err = s.file(ctx, p)
+	}
+	s.out.note = s.summary(in)
+	return s.out, err
+}
+
+// search is one call: the pattern, what is wanted of each file, and the answer
+// as it grows. Only the goroutine that delivers touches the answer.
+type search struct {
+	pattern *match.Pattern
+	glob    *glob.Pattern
+	want    match.Want
+	output  string
+	max     int // matching lines
+	budget  int // bytes of text
+	out     searchOut
+}
+
+// found is the result of one file.
+type found struct {
+	result match.Result
+	err    error
+	other  bool // the glob does not name it
+}
+
+func newSearch(in searchIn, budget int) (*search, error) {
+	s := &search{output: in.Output, max: in.MaxResults, budget: budget}
+	s.out.Matches, s.out.Skipped = []string{}, counts{}
+	var err error
+	s.pattern, err = match.Compile(in.Regex, match.Options{FoldCase: in.FoldCase, Fixed: in.Fixed, Multiline: in.Multiline})
+	if err != nil {
+		return nil, err
+	}
+	if in.Glob != "" {
+		g, err := compileFind(in.Glob)
+		if err != nil {
+			return nil, err
+		}
+		s.glob = &g
+	}
+	switch in.Output {
+	case "files":
+		s.want = match.Want{FirstOnly: true}
+	case "count":
+		s.want = match.Want{CountOnly: true}
+	default:
+		s.want = match.Want{Context: in.Context, MaxHits: in.MaxResults}
+	}
+	return s, nil
+}
+
+func (s *search) directory(ctx context.Context, p confine.Path, in searchIn) error {
+	options := walk.Options{Recursive: in.Recursive, Hidden: true, Gitignore: in.Gitignore}
+	done := 0
+	skipped, err := walk.Each(ctx, p, options, s.look, func(f walk.File, got found) bool {
+		if done++; done%500 == 0 {
+			toolkit.Progress(ctx, float64(done), 0, fmt.Sprintf("%d files searched, %d lines found", done, s.out.Lines))
+		}
+		return s.take(f.Path, got)
+	})
+	for reason, n := range countsOf(skipped) {
+		s.out.Skipped.add(reason, n)
+	}
+	return err
+}
+
+// look searches one file; many run at once.
+func (s *search) look(ctx context.Context, f walk.File) found {
+	if s.glob != nil && !s.glob.Match(f.Rel) {
+		return found{other: true}
+	}
+	file, _, err := f.Open()
+	if err != nil {
+		return found{err: err}
+	}
+	defer file.Close()
+	return s.run(ctx, file)
+}
+
+// file searches a file that the caller named; glob and ignore rules do not apply.
+func (s *search) file(ctx context.Context, p confine.Path) error {
+	f, _, err := p.Open()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	got := s.run(ctx, f)
+	if got.err == nil {
+		s.take(p, got)
+	}
+	return got.err
+}
+
+func (s *search) run(ctx context.Context, r io.Reader) found {
+	result, err := s.pattern.Search(ctx, r, s.want)
+	return found{result: result, err: err}
+}
+
+// take adds the result of a file to the answer and says whether more is wanted.
+func (s *search) take(p confine.Path, got found) bool {
+	switch {
+	case got.other:
+		return true
+	case got.err != nil:
+		s.out.Skipped.add("unreadable", 1)
+		return true
+	case got.result.Binary:
+		s.out.Skipped.add("binary", 1)
+		return true
+	case got.result.TooLarge:
+		s.out.Skipped.add("tooLarge", 1)
+		return true
+	}
+	s.out.Searched++
+	if got.result.Lines == 0 {
+		return true
+	}
+	s.out.Files++
+	s.out.Lines += got.result.Lines
+	switch s.output {
+	case "files":
+		s.out.Matches = append(s.out.Matches, p.String())
+	case "lines":
+		return s.addHits(p.String(), got.result)
+	}
+	return true
+}
+
+// addHits adds lines until max_results or the size of an answer is reached.
+func (s *search) addHits(path string, result match.Result) bool {
+	for _, h := range result.Hits {
+		line := fmt.Sprintf("%s:%d:%s", text.Escape(path), h.Line, h.Text)
+		size := len(line) + contextBytes(h)
+		if len(s.out.Hits) == s.max || size > s.budget {
+			s.out.Cut = true
+			return false
+		}
+		s.budget -= size
+		s.out.Matches = append(s.out.Matches, line)
+		s.out.Hits = append(s.out.Hits, hit{path, h.Line, h.Column, h.Text, h.Before, h.After})
+	}
+	if result.More {
+		s.out.Cut = true
+	}
+	return !s.out.Cut
+}
+
+func contextBytes(h match.Hit) int {
+	n := 0
+	for _, lines := range [][]string{h.Before, h.After} {
+		for _, l := range lines {
+			n += len(l)
+		}
+	}
+	return n
+}
+
+// summary says what was searched, what was found and what was left out.
+func (s *search) summary(in searchIn) string {
+	o := &s.out
+	b := fmt.Sprintf("[%d matching lines in %d of %d files searched]", o.Lines, o.Files, o.Searched)
+	switch {
+	case o.Cut:
+		b = fmt.Sprintf("[the first %d matching lines; more may follow: narrow the pattern, the path or glob, or raise max_results]", len(o.Hits))
+	case o.Lines == 0 && !in.Recursive && o.Searched < 2:
+		b += " [only the files directly in the directory were searched: give recursive]"
+	}
+	if note := o.Skipped.note(); note != "" {
+		b += "\n" + note
+	}
+	return b
+}
+
+// Text is the matching lines as grep writes them, with context lines where they
+// were asked for, and the summary.
+func (o searchOut) Text() string {
+	var b strings.Builder
+	if o.Hits == nil {
+		for _, m := range o.Matches {
+			b.WriteString(text.Escape(m) + "\n")
+		}
+	}
+	for _, h := range o.Hits {
+		h.write(&b)
+	}
+	b.WriteString(o.note)
+	return b.String()
+}
+
+func (h hit) write(b *strings.Builder) {
+	path := text.Escape(h.Path)
+	for i, l := range h.Before {
+		fmt.Fprintf(b, "%s-%d-%s\n", path, h.Line-int64(len(h.Before)-i), l)
+	}
+	fmt.Fprintf(b, "%s:%d:%s\n", path, h.Line, h.Text)
+	for i, l := range h.After {
+		fmt.Fprintf(b, "%s-%d-%s\n", path, h.Line+int64(i)+1, l)
+	}
+	if h.Before != nil || h.After != nil {
+		b.WriteString("--\n")
+	}
+}

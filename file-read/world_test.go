@@ -1,0 +1,37 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/multiollama/mcp-server/shared/confine"
+	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/mcptest"
+)
+
+// readerOf is a reader of a literal world (see mcptest.Tree) and the world's path.
+func readerOf(t *testing.T, entries ...string) (*reader, string) {
+	t.Helper()
+	dir := mcptest.Tree(t, entries...)
+	return readerOn(t, dir, confine.Options{}), dir
+}
+
+func readerOn(t *testing.T, dir string, o confine.Options) *reader {
+	t.Helper()
+	roots, err := confine.Open([]string{dir}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { roots.Close() })
+	return &reader{roots: roots, maxBytes: 128 << 10}
+}
+
+// is checks a code; the empty one means no error.
+func is(t *testing.T, what string, err error, want fault.Code) {
+	t.Helper()
+	switch {
+	case want == "" && err != nil:
+		t.Errorf("%s: %v", what, err)
+	case want != "" && (err == nil || fault.From(err).Code != want):
+		t.Errorf("%s: %v, want %s", what, err, want)
+	}
+}

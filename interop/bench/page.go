@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// page is docs/benchmarks.md.
+func page(cs []contender, rows []row, limits []limit, searches []searched) string {
+	var b strings.Builder
+	b.WriteString("# Benchmarks\n\nWritten by `scripts/bench`; run it to have the numbers of your machine. Samples of the servers alternate within one run; medians. These: " + machine() + ".\n\n")
+	b.WriteString("## Beside the reference server\n\n| |")
+	for _, c := range cs {
+		b.WriteString(" " + c.name + " |")
+	}
+	b.WriteString(" ratio |\n|---|" + strings.Repeat("---:|", len(cs)+1) + "\n")
+	for _, r := range rows {
+		b.WriteString("| " + r.name + " |")
+		for _, v := range r.values {
+			fmt.Fprintf(&b, " %s %s |", number(v), r.unit)
+		}
+		ratio := ""
+		if len(r.values) == 2 && r.values[1] > 0 {
+			ratio = fmt.Sprintf("%.2f", r.values[0]/r.values[1])
+		}
+		b.WriteString(" " + ratio + " |\n")
+	}
+	b.WriteString("\n`server-filesystem` is @modelcontextprotocol/server-filesystem 2026.8.31 from npm. `file-read` writes its audit log and is restricted by the kernel while it is measured.\n")
+	b.WriteString("\n## Peak memory of file-read over large work\n\n| | peak resident |\n|---|---:|\n")
+	for _, l := range limits {
+		fmt.Fprintf(&b, "| %s | %s MB |\n", l.name, number(l.peak))
+	}
+	if searches != nil {
+		b.WriteString(searchTable(searches))
+	}
+	return b.String()
+}
+
+func searchTable(searches []searched) string {
+	var b strings.Builder
+	b.WriteString("\n## Search of the Go source tree, lines counted\n\nThrough `tools/call`, beside a run of ripgrep (from PATH) that counts the same lines; both respect .gitignore and look at hidden files.\n\n| pattern | file-read | ripgrep | ratio | lines |\n|---|---:|---:|---:|---:|\n")
+	for _, s := range searches {
+		lines := s.lines
+		if s.lines != s.rgLines {
+			lines += " / " + s.rgLines
+		}
+		fmt.Fprintf(&b, "| `%s` | %s ms | %s ms | %.2f | %s |\n", s.pattern, number(s.ours), number(s.ripgrep), s.ours/s.ripgrep, lines)
+	}
+	return b.String()
+}
+
+// number has three significant digits.
+func number(v float64) string {
+	switch {
+	case v >= 100:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 10:
+		return fmt.Sprintf("%.1f", v)
+	case v >= 1:
+		return fmt.Sprintf("%.2f", v)
+	}
+	return fmt.Sprintf("%.3f", v)
+}
