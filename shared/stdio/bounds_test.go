@@ -226,7 +226,7 @@ type failing struct{ err error }
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 func TestManyClientsWorthOfTrafficThroughRealPipes(t *testing.T) {
-	const calls = 2000
+	const calls = 500
 	inR, inW, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

@@ -59,6 +59,7 @@ func encode(m mcp.JSONRPCMessage, id json.RawMessage) []byte {
 	switch r := m.(type) {
 	case mcp.JSONRPCResponse:
 		r.ID = own
+		r.Result = plain(r.Result)
 		m = r
 	case mcp.JSONRPCError:
 		r.ID = own
@@ -69,6 +70,39 @@ func encode(m mcp.JSONRPCMessage, id json.RawMessage) []byte {
 		line, _ = marshal(mcp.JSONRPCError{JSONRPC: mcp.JSONRPC_VERSION, ID: own, Error: internalError().Error})
 	}
 	return line
+}
+
+// toolResult has the members of mcp.CallToolResult and not its MarshalJSON, whose
+// output encoding/json scans and copies again at every level around it: for a
+// result of 1 MB that is most of the time of a call.
+type toolResult struct {
+	Meta              *mcp.Meta         `json:"_meta,omitempty"`
+	ResultType        mcp.ResultType    `json:"resultType,omitempty"`
+	Content           []mcp.Content     `json:"content"`
+	StructuredContent any               `json:"structuredContent,omitempty"`
+	IsError           bool              `json:"isError,omitempty"`
+	InputRequests     mcp.InputRequests `json:"inputRequests,omitempty"`
+	RequestState      string            `json:"requestState,omitempty"`
+}
+
+// plain is a result in the form that is encoded quickest.
+func plain(result any) any {
+	r, ok := result.(mcp.CallToolResult)
+	if p, isPointer := result.(*mcp.CallToolResult); isPointer && p != nil {
+		r, ok = *p, true
+	}
+	if !ok {
+		return result
+	}
+	structured := r.StructuredContent
+	if len(r.RawStructuredContent) > 0 {
+		structured = r.RawStructuredContent
+	}
+	content := r.Content
+	if content == nil {
+		content = []mcp.Content{} // "content" is required, and a list
+	}
+	return toolResult{r.Meta, r.ResultType, content, structured, r.IsError, r.InputRequests, r.RequestState}
 }
 
 // marshal is v as one line, its end included. Values come from handlers: one
