@@ -46,9 +46,11 @@ func (e Encoding) Encode(s string, bom bool) ([]byte, error) {
 }
 
 // Exact says that b decodes, and that encoding the outcome gives b back byte by
-// byte. Some encodings write a character in several ways (the vendor rows of
-// Shift_JIS, needless escapes in ISO-2022-JP); a file that uses another than
-// the usual one decodes but is not exact, and an edit must not rewrite it.
+// byte. UTF-8, UTF-16 and the single-byte encodings are exact wherever they
+// decode. The others write some characters in several ways (the vendor rows of
+// Shift_JIS, needless escapes in ISO-2022-JP), and have a few that are only read
+// (byte 0x80 in Shift_JIS, four letters of Big5 that are two in Unicode); a file
+// with such bytes decodes but is not exact, and an edit must not rewrite it.
 func (e Encoding) Exact(b []byte) bool {
 	s, err := e.Decode(b)
 	if err != nil {

@@ -43,11 +43,11 @@ func Detect(content []byte, whole bool) Detected {
 }
 
 func binary(content []byte) Detected {
-	mime := essence(mimetype.Detect(content))
-	if strings.HasPrefix(mime, "text/") {
-		mime = "application/octet-stream"
+	found := mimetype.Detect(content)
+	if isText(found) {
+		return Detected{Binary: true, MIME: "application/octet-stream"}
 	}
-	return Detected{Binary: true, MIME: mime}
+	return Detected{Binary: true, MIME: essence(found)}
 }
 
 // textType is the type of a text by its content in UTF-8. A type that is not
@@ -55,14 +55,22 @@ func binary(content []byte) Detected {
 // believed.
 func textType(e Encoding, content []byte) string {
 	const enough = 4 << 10 // mimetype looks no further
-	decoded := e.scheme.decode(bytes.TrimPrefix(content[:min(len(content), enough)], e.BOM()))
-	found := mimetype.Detect([]byte(decoded))
-	for m := found; m != nil; m = m.Parent() {
-		if m.Is("text/plain") {
-			return essence(found)
-		}
+	start := e.scheme.decode(bytes.TrimPrefix(content[:min(len(content), enough)], e.BOM()))
+	if found := mimetype.Detect([]byte(start)); isText(found) {
+		return essence(found)
 	}
 	return "text/plain"
+}
+
+// isText says that a type is text/plain or one of its descendants, as HTML,
+// JSON and SVG are.
+func isText(m *mimetype.MIME) bool {
+	for ; m != nil; m = m.Parent() {
+		if m.Is("text/plain") {
+			return true
+		}
+	}
+	return false
 }
 
 func essence(m *mimetype.MIME) string {
@@ -78,7 +86,7 @@ func byMark(h head) (Encoding, bool) {
 			continue
 		}
 		s, ok := e.strict(head{h.bytes[len(e.BOM()):], h.whole})
-		if ok && oddControls(s)*16 <= len(s) && !strings.Contains(s, "\x00") {
+		if ok && oddControls([]byte(s))*16 <= len(s) && !strings.Contains(s, "\x00") {
 			return e, true
 		}
 	}
@@ -94,7 +102,7 @@ func byEscapes(h head) (Encoding, bool) {
 	}
 	e := must("iso-2022-jp")
 	s, ok := e.strict(h)
-	return e, ok && oddControls(s) == 0 && strings.IndexFunc(s, notASCII) >= 0
+	return e, ok && oddControls([]byte(s)) == 0 && strings.IndexFunc(s, notASCII) >= 0
 }
 
 func notASCII(r rune) bool { return r >= utf8.RuneSelf }
@@ -103,9 +111,13 @@ func notASCII(r rune) bool { return r >= utf8.RuneSelf }
 // a damaged log is still a log.
 func asUTF8(h head) (Encoding, bool) {
 	e := must("utf-8")
-	if bytes.IndexByte(h.bytes, 0) >= 0 || oddControls(string(h.bytes))*16 > len(h.bytes) {
+	if bytes.IndexByte(h.bytes, 0) >= 0 || oddControls(h.bytes)*16 > len(h.bytes) {
 		return e, false
 	}
+	return e, utf8.Valid(h.bytes) || nearlyUTF8(h)
+}
+
+func nearlyUTF8(h head) bool {
 	good, bad := 0, 0
 	for rest := h.bytes; len(rest) > 0; {
 		r, n := utf8.DecodeRune(rest)
@@ -117,7 +129,7 @@ func asUTF8(h head) (Encoding, bool) {
 		}
 		rest = rest[n:]
 	}
-	return e, bad == 0 || good > 16*bad
+	return bad == 0 || good > 16*bad
 }
 
 // strict decodes h if all of it is valid. A character cut at the end is left
@@ -150,10 +162,11 @@ func (e Encoding) strictUTF8(h head) (string, bool) {
 // oddControls counts the control characters that text does not use. Escape and
 // backspace are used by terminal logs, form feed by sources, and SUB ends files
 // of DOS.
-func oddControls(s string) int {
+func oddControls(b []byte) int {
+	const used = 1<<'\a' | 1<<'\b' | 1<<'\t' | 1<<'\n' | 1<<'\v' | 1<<'\f' | 1<<'\r' | 1<<0x1A | 1<<0x1B
 	n := 0
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; (c < ' ' || c == 0x7F) && strings.IndexByte("\a\b\t\n\v\f\r\x1a\x1b", c) < 0 {
+	for _, c := range b {
+		if c < ' ' && uint32(used)>>c&1 == 0 || c == 0x7F {
 			n++
 		}
 	}

@@ -15,26 +15,38 @@
 // with a character beyond ASCII, the escape sequences of ISO-2022-JP. Elsewhere
 // it weighs: every encoding that can decode the bytes is asked how unusual the
 // outcome would be as text of the languages written in it, and the least
-// unusual outcome wins. A line of Japanese, Chinese, Korean, Russian, Greek,
-// Hebrew or Arabic is enough for that.
+// unusual outcome wins. Source code with one such comment is judged by the
+// comment.
 //
-// Short texts in a single-byte encoding of a Latin script are not. The byte
-// 0xFE alone is þ in windows-1252, ş in windows-1254, ž in windows-1257 and ţ
-// in windows-1250, and a file with only one or two such letters does not say
-// which. Where no other reading is clearly better, [Detect] answers
-// windows-1252. So the following may come back as windows-1252 though they are
-// not, and a caller who knows better should be able to name the encoding:
+// Lines from message catalogs of free programs, from the half that the tables
+// were not made of, come out right as follows; short lines are the wrong ones.
 //
-//   - Turkish (windows-1254), Baltic (windows-1257), Central European
-//     (windows-1250) and Vietnamese (windows-1258) text with fewer than about
-//     four accented letters, or whose accented letters happen to stand at places
-//     that are letters of one Western language too;
-//   - single words of two or three letters in any script;
-//   - Albanian, Maltese, Welsh and other languages that have no row in the
-//     table of languages, unless their letters are those of one that has.
+//	                                  one line   three    ten
+//	Japanese, Korean, Chinese          98–100 %   100 %   100 %
+//	Russian, Ukrainian, Greek, Arabic  96–99 %    100 %   100 %
+//	German, French, Spanish, Nordic    99–100 %    99 %   100 %
+//	Hebrew                             86 %        97 %   100 %
+//	Vietnamese, Czech, Hungarian       92–98 %    100 %   100 %
+//	Polish, Turkish                    79–83 %     98 %   100 %
+//	Croatian, Romanian                 59–60 %     94 %   100 %
+//	Lithuanian, Latvian                43–48 %     96 %   100 %
+//
+// The last rows are no accident. The byte 0xFE alone is þ in windows-1252, ş in
+// windows-1254, ž in windows-1257 and ţ in windows-1250, and a text with only
+// one or two such letters does not say which. Where no other reading is clearly
+// better, the answer is windows-1252. So a caller should be able to name the
+// encoding, above all for
+//
+//   - texts of a few accented letters in Turkish (windows-1254), in the Baltic
+//     (1257), Central European (1250) and Vietnamese (1258) encodings;
+//   - single words of two or three letters, or in capitals, in any script, and
+//     half-width katakana alone;
+//   - UTF-16 without a mark and without a single space, line end or Latin letter.
 //
 // Encodings outside [Names] are never answered: text in code page 437 or 850,
-// MacRoman, ISO-8859-2 or UTF-32 comes back as something else or as binary.
+// MacRoman, ISO-8859-2, ISO-8859-5 or UTF-32 comes back as something else or as
+// binary. Bytes that are nearly all UTF-8 are called UTF-8; reading shows where
+// they are not, and decoding fails.
 package text
 
 import (
