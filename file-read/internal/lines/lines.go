@@ -13,6 +13,7 @@ package lines
 import (
 	"context"
 	"io"
+	"math"
 	"strconv"
 
 	"github.com/multiollama/mcp-server/shared/fault"
@@ -92,6 +93,7 @@ func (w Want) checked() (Want, error) {
 	if w.Offset == 0 {
 		w.Offset = 1
 	}
+	w.Offset = max(w.Offset, -math.MaxInt64) // so that it can be negated
 	if w.MaxBytes == 0 {
 		w.MaxBytes = DefaultMaxBytes
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/multiollama/mcp-server/shared/fault"
@@ -86,6 +87,9 @@ type ring struct {
 func newRing(limit int, lines int64) *ring { return &ring{lines: lines, limit: limit} }
 
 func (r *ring) feed(b []byte) {
+	if need := len(r.buf) + len(b); need > cap(r.buf) {
+		r.buf = slices.Grow(r.buf, max(need, min(2*cap(r.buf), 2*r.limit+len(b)))-len(r.buf))
+	}
 	r.buf = append(r.buf, b...)
 	if len(r.buf) > 2*r.limit {
 		r.forget()
