@@ -18,18 +18,21 @@
 // unusual outcome wins. Source code with one such comment is judged by the
 // comment.
 //
-// Lines from message catalogs of free programs, from the half that the tables
-// were not made of, come out right as follows; short lines are the wrong ones.
+// How often that is right, on lines of message catalogs of free programs. The
+// tables were made from other lines of the same catalogs and the weights were
+// adjusted while looking at these figures, so they flatter. An answer that has
+// another name but gives the same text counts as right.
 //
-//	                                  one line   three    ten
-//	Japanese, Korean, Chinese          98–100 %   100 %   100 %
-//	Russian, Ukrainian, Greek, Arabic  96–99 %    100 %   100 %
-//	German, French, Spanish, Nordic    99–100 %    99 %   100 %
-//	Hebrew                             86 %        97 %   100 %
-//	Vietnamese, Czech, Hungarian       92–98 %    100 %   100 %
-//	Polish, Turkish                    79–83 %     98 %   100 %
-//	Croatian, Romanian                 59–60 %     94 %   100 %
-//	Lithuanian, Latvian                43–48 %     96 %   100 %
+//	                                     one line    three       ten
+//	Japanese, Korean, Chinese            98–100 %    100 %       100 %
+//	German, French, Spanish, Nordic      99–100 %    98–100 %    100 %
+//	Italian, Dutch (with foreign names)  99–100 %    95–96 %     96–100 %
+//	Cyrillic, Greek, Arabic              96–99 %     100 %       100 %
+//	Vietnamese, Czech, Hungarian         92–98 %     99–100 %    100 %
+//	Hebrew                               86 %        98 %        100 %
+//	Polish, Turkish                      79–83 %     97–99 %     100 %
+//	Croatian, Slovene, Romanian          59–61 %     92–96 %     100 %
+//	Lithuanian, Latvian                  43–48 %     95–99 %     100 %
 //
 // The last rows are no accident. The byte 0xFE alone is þ in windows-1252, ş in
 // windows-1254, ž in windows-1257 and ţ in windows-1250, and a text with only
