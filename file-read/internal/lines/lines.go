@@ -35,10 +35,12 @@ type Want struct {
 	Offset   int64 // first line, from 1; 0 is 1; negative counts from the end, -1 is the last line
 	Limit    int   // lines; 0 is no limit
 	MaxBytes int   // bytes of content; 0 is DefaultMaxBytes
-	MaxLine  int   // bytes kept of one line, without its line end; 0 is DefaultMaxLine
+	MaxLine  int   // bytes kept of one line, without its line end; 0 is DefaultMaxLine; never more than MaxBytes
 }
 
 // Window is the lines that were found. It ends at a line end, or with the text.
+// A first line that fills MaxBytes alone brings its line end, and its [Marker] if
+// it was cut, on top of that: a window without a line would never move on.
 type Window struct {
 	Text []byte // the lines with their line ends, as they stand
 	// Start is the number of the first line in Text, or of the line asked for if
