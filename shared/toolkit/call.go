@@ -170,7 +170,8 @@ func (c *call) describe(e *audit.Event, err *fault.Error) {
 		e.Cause = err.Err.Error()
 	}
 	if err.Code == fault.Internal {
-		c.server.config.Log.Error("a call met a fault of the server", "tool", e.Tool, "request_id", e.RequestID, "cause", e.Cause)
+		c.server.config.Log.Error("a call met a fault of the server", "tool", e.Tool, "request_id", e.RequestID)
+		c.server.config.Log.Debug("its cause", "request_id", e.RequestID, "cause", e.Cause) // may hold what the tool worked on
 	}
 }
 

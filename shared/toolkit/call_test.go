@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"math"
 	"slices"
 	"strings"
@@ -108,6 +109,21 @@ func TestAPanicOfAReadIsExactlyOneEventWithItsStack(t *testing.T) {
 	events := w.log.all()
 	if len(events) != 1 || !strings.Contains(events[0].Cause, "toolkit.misbehave") || !strings.Contains(events[0].Cause, "world_test.go") {
 		t.Errorf("%+v", events)
+	}
+}
+
+func TestDiagnosticsNameAFaultWithoutItsCause(t *testing.T) {
+	var out strings.Builder
+	w := newWorld(t, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&out, nil)) })
+	w.log.fail = func(e audit.Event) bool { return e.Outcome == "error" }
+	w.Call(WithRequestID(t.Context(), "r9"), "misbehave", json.RawMessage(`{"how":"panic"}`))
+	for _, want := range []string{"a call met a fault of the server", "request_id=r9", "an audit event could not be stored", "no space left"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in %s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "hunter2") {
+		t.Error(out.String())
 	}
 }
 

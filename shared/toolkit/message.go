@@ -90,6 +90,19 @@ func arguments(ctx context.Context, r mcp.CallToolRequest) json.RawMessage {
 	return nil
 }
 
+// rawArguments encodes arguments that never were bytes, as of a client in the
+// same process.
+func rawArguments(v any) json.RawMessage {
+	if raw, ok := v.(json.RawMessage); ok {
+		return raw
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return raw
+}
+
 // noteErrors keeps the error behind a protocol error where HandleMessage finds
 // it; mcp-go only sends its text.
 func noteErrors() *server.Hooks {
@@ -132,6 +145,25 @@ func (s *Server) noTool(ctx context.Context, m *message, id mcp.RequestId) mcp.J
 		data[key] = value
 	}
 	return protocolError(id, err, data)
+}
+
+// resourceError is a failed resources/read as 2026-07-28 wants it, in both
+// eras: -32602 and the URI in data.
+func resourceError(id mcp.RequestId, uri string, err *fault.Error) mcp.JSONRPCError {
+	return protocolError(id, err, map[string]any{"uri": uri, "code": err.Code})
+}
+
+func protocolError(id mcp.RequestId, err *fault.Error, data map[string]any) mcp.JSONRPCError {
+	code := mcp.INVALID_PARAMS
+	switch err.Code.Category() {
+	case "SYSTEM", "EXECUTION":
+		code = mcp.INTERNAL_ERROR
+	}
+	return mcp.JSONRPCError{
+		JSONRPC: mcp.JSONRPC_VERSION,
+		ID:      id,
+		Error:   mcp.NewJSONRPCErrorDetails(code, err.Sentence(), data),
+	}
 }
 
 // crashed is the answer when mcp-go itself panicked.

@@ -55,6 +55,7 @@ func TestProgressIsThrottledAndOnlyGrows(t *testing.T) {
 		})
 		c := newClient("s")
 		w.send(t, w.WithContext(t.Context(), c), workLine)
+		time.Sleep(progressPause)
 		Progress(after, 9, 10, "after the end")
 		if got, want := fmt.Sprint(c.told()), "[t7 1/10 one t7 3/<nil> <nil> t7 3.5/10 a little]"; got != want {
 			t.Errorf("got %s", got)

@@ -3,7 +3,6 @@ package toolkit
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -48,7 +47,7 @@ func (r *Resources) template() mcp.ResourceTemplate {
 // readResource is a read, guarded as a tool call is.
 func (s *Server) readResource(ctx context.Context, r mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 	uri := r.Params.URI
-	contents, err := reading(ctx, s, string(mcp.MethodResourcesRead), uri, func(ctx context.Context) ([]ResourceContent, error) {
+	contents, err := s.reading(ctx, asked{mcp.MethodResourcesRead, "uri", uri}, func(ctx context.Context) ([]ResourceContent, error) {
 		return s.config.Resources.Read(ctx, uri)
 	})
 	if err != nil {
@@ -80,7 +79,7 @@ func (c completer) CompleteResourceArgument(ctx context.Context, uri string, arg
 		return nil, fault.New(fault.NotFound, "there is no resource template "+quote(uri), "The template is "+r.URITemplate)
 	}
 	var found mcp.Completion
-	_, err := reading(ctx, c.server, string(mcp.MethodCompletionComplete), arg.Value, func(ctx context.Context) (_ []ResourceContent, err error) {
+	_, err := c.server.reading(ctx, asked{mcp.MethodCompletionComplete, "prefix", arg.Value}, func(ctx context.Context) (_ []ResourceContent, err error) {
 		found.Values, found.Total, found.HasMore, err = r.Complete(ctx, arg.Value)
 		return nil, err
 	})
@@ -93,11 +92,17 @@ func (c completer) CompleteResourceArgument(ctx context.Context, uri string, arg
 	return &found, nil
 }
 
+// asked is what a request that is no tool call wants, for the record.
+type asked struct {
+	method     mcp.MCPMethod
+	key, value string
+}
+
 // reading is the way of everything that reads and is no tool.
-func reading(ctx context.Context, s *Server, method, name string, run func(context.Context) ([]ResourceContent, error)) ([]ResourceContent, error) {
-	c := s.open(ctx, method, Reads)
-	c.event.Arguments = s.masked(mustJSON(map[string]string{"uri": name}), nil)
-	c.event.Paths = []string{s.config.Locate(name)}
+func (s *Server) reading(ctx context.Context, a asked, run func(context.Context) ([]ResourceContent, error)) ([]ResourceContent, error) {
+	c := s.open(ctx, string(a.method), Reads)
+	c.event.Arguments = s.masked(mustJSON(map[string]string{a.key: a.value}), nil)
+	c.event.Paths = []string{s.config.Locate(a.value)}
 	contents, err := c.read(ctx, run)
 	var size int64
 	for _, content := range contents {
@@ -123,36 +128,4 @@ func (c *call) read(ctx context.Context, run func(context.Context) ([]ResourceCo
 	})
 }
 
-// resourceError is a failed resources/read as 2026-07-28 wants it, in both
-// eras: -32602 and the URI in data.
-func resourceError(id mcp.RequestId, uri string, err *fault.Error) mcp.JSONRPCError {
-	return protocolError(id, err, map[string]any{"uri": uri, "code": err.Code})
-}
-
-func protocolError(id mcp.RequestId, err *fault.Error, data map[string]any) mcp.JSONRPCError {
-	code := mcp.INVALID_PARAMS
-	switch err.Code.Category() {
-	case "SYSTEM", "EXECUTION":
-		code = mcp.INTERNAL_ERROR
-	}
-	return mcp.JSONRPCError{
-		JSONRPC: mcp.JSONRPC_VERSION,
-		ID:      id,
-		Error:   mcp.NewJSONRPCErrorDetails(code, err.Sentence(), data),
-	}
-}
-
 var _ server.ResourceCompletionProvider = completer{}
-
-// rawArguments encodes arguments that never were bytes, as of a client in the
-// same process.
-func rawArguments(v any) json.RawMessage {
-	if raw, ok := v.(json.RawMessage); ok {
-		return raw
-	}
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return json.RawMessage("null")
-	}
-	return raw
-}

@@ -109,7 +109,7 @@ func TestPathsAreCompletedUpToAHundred(t *testing.T) {
 	if c := got.Completion; len(c.Values) != 100 || c.Values[0] != "src/0" || c.Total != 150 || !c.HasMore {
 		t.Errorf("%d values, %d in all", len(c.Values), c.Total)
 	}
-	if e := w.log.all()[0]; e.Tool != "completion/complete" || e.Outcome != "ok" {
+	if e := w.log.all()[0]; e.Tool != "completion/complete" || e.Outcome != "ok" || string(e.Arguments) != `{"prefix":"src/"}` {
 		t.Errorf("%+v", e)
 	}
 	for _, c := range []struct{ uri, value, code string }{{"file:///{+path}", "fail", "SECURITY_002"}, {"other:{x}", "", "RESOURCE_003"}} {

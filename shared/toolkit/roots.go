@@ -2,6 +2,7 @@ package toolkit
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,7 +28,7 @@ func ClientRoots(ctx context.Context) (roots []string, ok bool, err error) {
 	if err != nil {
 		return nil, false, fault.New(fault.Unavailable, "the client did not list its roots", "Try again").Because(err)
 	}
-	return roots, true, nil
+	return slices.Clone(roots), true, nil
 }
 
 func declaresRoots(ctx context.Context) bool {

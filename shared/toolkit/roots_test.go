@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -66,7 +67,7 @@ func TestAClientWithoutRootsIsNotAsked(t *testing.T) {
 		line   string
 	}{
 		{"none declared", newClient("s"), workLine},
-		{"declared, but in 2026-07-28", withRoots("s"), `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work",` + modern + `}}`},
+		{"declared, but in 2026-07-28", withRoots("s"), `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work",` + strings.Replace(modern, "{}", `{"roots":{}}`, 1) + `}}`},
 	} {
 		w, told := asking(t)
 		w.HandleMessage(w.WithContext(t.Context(), c.client), json.RawMessage(c.line))

@@ -118,6 +118,7 @@ type manyResults struct {
 	Raw      json.RawMessage   `json:"raw,omitempty"`
 	Maybe    *leaf             `json:"maybe,omitempty"`
 	Lists    [][]string        `json:"lists"`
+	Extra    []string          `json:"extra,omitzero"`
 	Tables   []map[string]leaf `json:"tables"`
 	hidden   int
 	Skipped  int `json:"-"`

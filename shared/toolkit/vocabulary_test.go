@@ -44,6 +44,10 @@ func TestNarrowLeavesOnlyWhatIsGranted(t *testing.T) {
 	if _, err := narrow.Narrow([]string{"keep"}); err == nil {
 		t.Error("what is not granted was granted again")
 	}
+	again, _ := narrow.Narrow([]string{"talk"})
+	if e := again.absent("store"); e.Code != fault.PermissionDenied {
+		t.Errorf("narrowed twice, a tool that is not granted is %v", e)
+	}
 }
 
 func TestAnUnknownToolsetIsMisconfigured(t *testing.T) {
@@ -89,7 +93,7 @@ func TestParametersAreDocumentedFromTheirTags(t *testing.T) {
 	for _, p := range tool.Results() {
 		got = append(got, p.Name+":"+p.Type)
 	}
-	if s := strings.Join(got, " "); s != "dir:string deep:boolean text:string lines:string[] tree:object trees:object[] size:integer links:integer share:number modified:string data:string pair:integer[] counts:object any:any raw:any maybe:object lists:string[][] tables:object[]" {
+	if s := strings.Join(got, " "); s != "dir:string deep:boolean text:string lines:string[] tree:object trees:object[] size:integer links:integer share:number modified:string data:string pair:integer[] counts:object any:any raw:any maybe:object lists:string[][] extra:string[] tables:object[]" {
 		t.Error(s)
 	}
 }
