@@ -19,7 +19,7 @@ func Self(r Rules) (Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	time.Now().Zone() // the time zone is read at its first use, which could be too late
+	_, _ = time.Now().Zone() // the time zone is read at its first use, which could be too late
 	m := inspect()
 	trials := newTrials(r)
 	if err := m.apply(r); err != nil {
