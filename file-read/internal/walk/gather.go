@@ -1,0 +1,69 @@
+package walk
+
+import (
+	"io"
+	"os"
+
+	"github.com/multiollama/mcp-server/shared/confine"
+)
+
+// maxRules is how many bytes of one file with rules are read; the rest is left
+// out. It bounds the time that one entry can take.
+const maxRules = 256 << 10
+
+// scopeOf is the scope in a directory: that of the directory above it and its
+// own rules. base is the length of its path from the top. git reads a .gitignore
+// only if it is a regular file (CVE-2021-21300 made it stop following links).
+func scopeOf(dir *confine.Dir, entries []confine.Entry, base int, above *scope) *scope {
+	s := above
+	own := false
+	for _, e := range entries {
+		switch {
+		case e.Name == ".git" && e.Type == confine.Directory:
+			s = (*scope)(nil).within(base, readRules(dir.Path().Child(".git").Child("info").Child("exclude").Open))
+		case e.Name == ".git" && e.Type == confine.File: // of a submodule or a linked work tree
+			s = nil
+		case e.Name == ".gitignore" && e.Type == confine.File:
+			own = true
+		}
+	}
+	if !own {
+		return s
+	}
+	return s.within(base, readRules(func() (*os.File, confine.Info, error) { return dir.Open(".gitignore") }))
+}
+
+// readRules reads a file with rules; one that cannot be read has none.
+func readRules(open func() (*os.File, confine.Info, error)) rules {
+	f, _, err := open()
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxRules))
+	if err != nil {
+		return nil
+	}
+	return parseRules(string(data))
+}
+
+// fromAbove is the scope that root inherits if it lies within a git work tree,
+// and the path to it from the top of that.
+func fromAbove(root confine.Path, above []confine.Path) (full string, s *scope) {
+	for i, dir := range above {
+		if info, err := dir.Child(".git").Stat(); err != nil || info.Type != confine.Directory && info.Type != confine.File {
+			continue
+		}
+		s = (*scope)(nil).within(0, readRules(dir.Child(".git").Child("info").Child("exclude").Open))
+		for ; i >= 0; i-- {
+			s = s.within(len(full), readRules(above[i].Child(".gitignore").Open))
+			name := root.Base()
+			if i > 0 {
+				name = above[i-1].Base()
+			}
+			full += name + "/"
+		}
+		return full, s
+	}
+	return "", nil
+}

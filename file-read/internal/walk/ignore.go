@@ -1,0 +1,171 @@
+package walk
+
+import (
+	"strings"
+)
+
+// verdict is what rules say of a path.
+type verdict int
+
+const (
+	undecided verdict = iota
+	ignored
+	kept // by a negated rule
+)
+
+// ruleKind is how the text of a rule is held against a path.
+type ruleKind int
+
+const (
+	_          ruleKind = iota
+	wholeName           // the last component is the text
+	nameEnding          // the last component ends in the text
+	wholePath           // the path is the text
+	nameGlob            // the last component matches
+	pathGlob            // the path matches
+)
+
+// rule is one line of a .gitignore file.
+type rule struct {
+	kind    ruleKind
+	negated bool
+	dirOnly bool
+	text    string // for the globs: what a path begins with, if it matches
+	glob    wildcard
+}
+
+// rules are the lines of one .gitignore file that say anything; later ones win.
+type rules []rule
+
+// parseRules reads a file as git does (gitignore(5), and dir.c of git where that
+// is silent): lines end in LF or CRLF, also the last; a UTF-8 byte-order mark
+// before the first is skipped; a NUL ends its line. Every file has a meaning: a
+// line that is no valid pattern matches nothing.
+func parseRules(data string) rules {
+	var rs rules
+	data = strings.TrimPrefix(data, "\xEF\xBB\xBF")
+	for line := range strings.SplitSeq(data, "\n") {
+		line, _, _ = strings.Cut(strings.TrimSuffix(line, "\r"), "\x00")
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		if r, ok := parseRule(trimSpaces(line)); ok {
+			rs = append(rs, r)
+		}
+	}
+	return rs
+}
+
+// trimSpaces leaves out spaces at the end, up to one that a backslash escapes.
+func trimSpaces(line string) string {
+	end := 0
+	for i := 0; i < len(line); i++ {
+		switch line[i] {
+		case ' ':
+			continue
+		case '\\':
+			i++
+		}
+		end = min(i+1, len(line))
+	}
+	return line[:end]
+}
+
+// parseRule reads a line. It is not ok if it can match nothing.
+func parseRule(line string) (rule, bool) {
+	var r rule
+	line, r.negated = strings.CutPrefix(line, "!")
+	line, r.dirOnly = strings.CutSuffix(line, "/")
+	anchored := strings.Contains(line, "/")
+	line = strings.TrimPrefix(line, "/")
+	special := strings.IndexAny(line, `*?[\`)
+	switch {
+	case line == "":
+		return r, false
+	case special < 0 && anchored:
+		r.kind, r.text = wholePath, line
+	case special < 0:
+		r.kind, r.text = wholeName, line
+	case !anchored && line[0] == '*' && !strings.ContainsAny(line[1:], `*?[\`):
+		r.kind, r.text = nameEnding, line[1:]
+	default:
+		return r.withGlob(line, special, anchored)
+	}
+	return r, true
+}
+
+// withGlob compiles what follows the literal start of a pattern. git takes the
+// two stars of a** for a whole component because they begin what it matches with
+// wildcards, so the border is handed on.
+func (r rule) withGlob(line string, special int, anchored bool) (rule, bool) {
+	r.kind, r.text = nameGlob, line[:special]
+	if anchored {
+		r.kind = pathGlob
+	}
+	var ok bool
+	r.glob, ok = compileWildcard(line[special:], anchored)
+	return r, ok
+}
+
+// judge says what the rules mean for a path relative to their directory, itself
+// not for what is beneath it.
+func (rs rules) judge(rel string, dir bool) verdict {
+	name := rel[strings.LastIndexByte(rel, '/')+1:]
+	for i := len(rs) - 1; i >= 0; i-- {
+		r := &rs[i]
+		if r.dirOnly && !dir || !r.matches(rel, name) {
+			continue
+		}
+		if r.negated {
+			return kept
+		}
+		return ignored
+	}
+	return undecided
+}
+
+func (r *rule) matches(rel, name string) bool {
+	switch r.kind {
+	case wholeName:
+		return name == r.text
+	case nameEnding:
+		return strings.HasSuffix(name, r.text)
+	case wholePath:
+		return rel == r.text
+	case nameGlob:
+		rest, ok := strings.CutPrefix(name, r.text)
+		return ok && r.glob.match(rest)
+	case pathGlob:
+		rest, ok := strings.CutPrefix(rel, r.text)
+		return ok && r.glob.match(rest)
+	}
+	return false
+}
+
+// scope is the rules that hold in a directory: its own, and before them, weaker,
+// those of the directories above it, up to the top of the git work tree.
+type scope struct {
+	above *scope
+	base  int // length of the way from the top to the rules' directory, with its slash
+	rules rules
+}
+
+// within adds rules that win over s. Without any it is s itself.
+func (s *scope) within(base int, rs rules) *scope {
+	if len(rs) == 0 {
+		return s
+	}
+	return &scope{s, base, rs}
+}
+
+// ignores says whether an entry is ignored. full is its path from the top. What
+// is beneath an ignored directory has to be left out by not going there: no rule
+// can bring it back.
+func (s *scope) ignores(full string, dir bool) bool {
+	for ; s != nil; s = s.above {
+		if v := s.rules.judge(full[s.base:], dir); v != undecided {
+			return v == ignored
+		}
+	}
+	return false
+}
