@@ -37,7 +37,7 @@ type findOut struct {
 	Truncated  bool     `json:"truncated"`
 	NextCursor string   `json:"nextCursor,omitempty"`
 	Looked     int      `json:"entriesSearched"`
-	Skipped    counts   `json:"skipped" doc:"What was left out, and why."`
+	Skipped    counts   `json:"skipped"`
 
 	pattern string
 }

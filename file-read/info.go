@@ -36,7 +36,7 @@ type infoOut struct {
 	MIMEType   string `json:"mimeType,omitempty"`
 	Encoding   string `json:"encoding,omitempty"`
 	LineEnding string `json:"lineEnding,omitempty"`
-	Lines      *int64 `json:"lines,omitempty" doc:"For text up to 8 MiB."`
+	Lines      *int64 `json:"lines,omitempty"`
 }
 
 func (r *reader) info(ctx context.Context, in infoIn) (infoOut, error) {

@@ -41,7 +41,7 @@ type listOut struct {
 	Entries    []entry `json:"entries"`
 	Total      int     `json:"total"`
 	NextCursor string  `json:"nextCursor,omitempty"`
-	Denied     int     `json:"denied,omitempty" doc:"Entries left out by the operator's deny rules."`
+	Denied     int     `json:"denied,omitempty"`
 }
 
 type entry struct {

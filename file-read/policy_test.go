@@ -37,7 +37,7 @@ func TestEveryToolOnlyReadsAndSaysSo(t *testing.T) {
 }
 
 // A tool list is paid for in every conversation.
-const toolListMax = 10 << 10
+const toolListMax = 10_000
 
 func TestTheToolListsAreTheGoldenOnesAndSmall(t *testing.T) {
 	for _, v := range vocabularies(&reader{}) {

@@ -43,7 +43,7 @@ type searchOut struct {
 	Lines    int64    `json:"matchedLines"`
 	Files    int      `json:"matchedFiles"`
 	Searched int      `json:"filesSearched"`
-	Skipped  counts   `json:"skipped" doc:"What was left out, and why."`
+	Skipped  counts   `json:"skipped"`
 	Cut      bool     `json:"truncated"`
 
 	note string
@@ -234,7 +234,7 @@ func contextBytes(h match.Hit) int {
 // summary says what was searched, what was found and what was left out.
 func (s *search) summary(in searchIn) string {
 	o := &s.out
-	b := fmt.Sprintf("[%d matching lines in %d of %d files searched]", o.Lines, o.Files, o.Searched)
+	b := fmt.Sprintf("[matching lines: %d, in %d of %d files searched]", o.Lines, o.Files, o.Searched)
 	switch {
 	case o.Cut:
 		b = fmt.Sprintf("[the first %d matching lines; more may follow: narrow the pattern, the path or glob, or raise max_results]", len(o.Hits))

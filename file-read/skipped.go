@@ -12,16 +12,16 @@ import (
 type counts map[string]int
 
 // reasons are all there are, in the order in which they are told.
-var reasons = []struct{ key, text string }{
-	{"ignored", "excluded by .gitignore"},
-	{"excluded", "excluded by the call"},
-	{"hidden", "hidden"},
-	{"denied", "denied by the operator"},
-	{"unreadable", "unreadable"},
-	{"links", "symbolic links not followed"},
-	{"special", "special files"},
-	{"binary", "binary"},
-	{"tooLarge", "too large for multiline"},
+var reasons = []struct{ key, one, more string }{
+	{"ignored", "excluded by .gitignore", "excluded by .gitignore"},
+	{"excluded", "excluded by the call", "excluded by the call"},
+	{"hidden", "hidden", "hidden"},
+	{"denied", "denied by the operator", "denied by the operator"},
+	{"unreadable", "unreadable", "unreadable"},
+	{"links", "symbolic link not followed", "symbolic links not followed"},
+	{"special", "special file", "special files"},
+	{"binary", "binary file", "binary files"},
+	{"tooLarge", "file too large for multiline", "files too large for multiline"},
 }
 
 func countsOf(s walk.Skipped) counts {
@@ -46,8 +46,12 @@ func (c counts) add(reason string, n int) {
 func (c counts) note() string {
 	var parts []string
 	for _, r := range reasons {
-		if n := c[r.key]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, r.text))
+		switch n := c[r.key]; n {
+		case 0:
+		case 1:
+			parts = append(parts, "1 "+r.one)
+		default:
+			parts = append(parts, fmt.Sprintf("%d %s", n, r.more))
 		}
 	}
 	if parts == nil {

@@ -32,7 +32,7 @@ type treeOut struct {
 	Tree      string `json:"tree"`
 	Entries   int    `json:"entries"`
 	Truncated bool   `json:"truncated"`
-	Skipped   counts `json:"skipped" doc:"What was left out, and why."`
+	Skipped   counts `json:"skipped"`
 }
 
 func (r *reader) tree(ctx context.Context, in treeIn) (treeOut, error) {

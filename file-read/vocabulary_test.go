@@ -86,7 +86,7 @@ func TestAgentTakesRelativePathsOnlyAndHidesOthers(t *testing.T) {
 		{"a file", "read_file", `{"path":"file1.txt"}`, "TODO: one\n"},
 		{"a listing", "list_files", `{}`, "Directories:\n  dir1/\n  dir2/\n\nFiles:\n  file1.txt\n  file2.py\n"},
 		{"a glob", "glob", `{"pattern":"**/*.rs"}`, "dir1/x.rs"},
-		{"a grep", "grep", `{"pattern":"TODO","glob":"*.rs"}`, "dir1/x.rs:1:// TODO three\n[1 matching lines in 1 of 1 files searched]"},
+		{"a grep", "grep", `{"pattern":"TODO","glob":"*.rs"}`, "dir1/x.rs:1:// TODO three\n[matching lines: 1, in 1 of 1 files searched]"},
 	} {
 		r := s.Call(context.Background(), c.tool, json.RawMessage(c.args))
 		if got := blocks(r); r.IsError || got[0] != c.text {
