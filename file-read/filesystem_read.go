@@ -32,7 +32,7 @@ func (r *reader) fsRead(ctx context.Context, in fsReadIn) (fsOut, error) {
 	if err != nil {
 		return fsOut{}, err
 	}
-	if head && got.LineCount >= *in.Head { // all that was asked for, without the newline that ends it
+	if head && (!got.Truncated || got.LineCount >= *in.Head) { // all that was asked for, without the newline that ends it
 		return fsOut{strings.TrimSuffix(got.Content, "\n")}, nil
 	}
 	return fsOut{got.oneText()}, nil

@@ -111,6 +111,7 @@ func TestFilesystemAnswersAsTheReferenceServerDoes(t *testing.T) {
 		{"a file", "read_text_file", `{"path":"a.txt"}`, "one\ntwo\nthree\n"},
 		{"by its old name", "read_file", `{"path":"a.txt"}`, "one\ntwo\nthree\n"},
 		{"its first lines", "read_text_file", `{"path":"a.txt","head":2}`, "one\ntwo"},
+		{"more first lines than there are", "read_text_file", `{"path":"a.txt","head":9}`, "one\ntwo\nthree"},
 		{"its last lines, not one less", "read_text_file", `{"path":"a.txt","tail":2}`, "two\nthree\n"},
 		{"several", "read_multiple_files", `{"paths":["sub/b.md","a.txt"]}`, "sub/b.md:\n# b\n\n---\na.txt:\none\ntwo\nthree\n\n"},
 		{"a listing", "list_directory", `{"path":"."}`, "[FILE] a.txt\n[FILE] pic.png\n[DIR] sub"},

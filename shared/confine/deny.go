@@ -60,6 +60,9 @@ func (d *denyTexts) add(text, home string) *fault.Error {
 	case len(text) > 1:
 		text = strings.TrimRight(strings.TrimPrefix(text, "./"), "/")
 	}
+	if dir, ok := strings.CutSuffix(text, "/**"); ok && dir != "" {
+		text = dir // all that is beneath a directory is denied with the directory
+	}
 	if _, err := glob.CompileFold(text); err != nil {
 		return fault.From(err)
 	}

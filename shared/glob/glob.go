@@ -3,7 +3,7 @@
 //
 //   - any run of characters within one component, also none, also a leading dot
 //     ?        one character, not a slash
-//     **       as a whole component: any number of components, also none
+//     **       as a whole component: any number of components, also none; at the end at least one
 //     [a-z]    one character of a class; [!a] and [^a] one that is not in it; never a slash
 //     {a,b}    either; may be nested and may hold slashes
 //     \x       the character x itself

@@ -25,7 +25,7 @@ func TestMatch(t *testing.T) {
 		{"two stars alone match everything", "**", []string{"", "a", "a/b/c"}, nil},
 		{"leading two stars are any depth, also none", "**/x", []string{"x", "a/x", "a/b/x"}, []string{"ax", "x/a"}},
 		{"two stars between are any depth, also none", "a/**/b", []string{"a/b", "a/x/b", "a/x/y/b"}, []string{"ab", "a/xb", "a/b/c"}},
-		{"trailing two stars are everything beneath and the directory", "a/**", []string{"a", "a/b", "a/b/c"}, []string{"ab", "b/a"}},
+		{"trailing two stars are everything beneath, not the directory", "a/**", []string{"a/b", "a/b/c"}, []string{"a", "ab", "b/a"}},
 		{"two stars twice", "**/a/**/b", []string{"a/b", "x/a/y/z/b"}, []string{"x/b"}},
 		{"any depth with a fixed parent", "**/.aws/credentials", []string{".aws/credentials", "/home/u/.aws/credentials"}, []string{"x.aws/credentials", "credentials", ".aws/x/credentials"}},
 		{"any depth with a star", "**/.ssh/*", []string{".ssh/id", "/home/u/.ssh/id"}, []string{".ssh", ".ssh/a/b"}},

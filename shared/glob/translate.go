@@ -59,11 +59,13 @@ func stars(pattern string, i int) (expr string, n int) {
 	return `[^/]*`, n
 }
 
-// slash translates the slash at i together with a ** component that follows it,
-// so that a/**/b matches a/b and a/** matches a.
+// slash translates the slash at i together with a ** component that follows it:
+// a/**/b matches a/b, but a/** only what is beneath a, as in a shell and in git.
 func slash(pattern string, i int) (expr string, n int) {
-	rest := pattern[i+1:]
-	if rest == "**" || strings.HasPrefix(rest, "**/") {
+	switch rest := pattern[i+1:]; {
+	case rest == "**":
+		return `/.*`, 3
+	case strings.HasPrefix(rest, "**/"):
 		return `(?:/.*)?`, 3
 	}
 	return `/`, 1
