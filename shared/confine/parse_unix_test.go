@@ -11,16 +11,39 @@ import (
 	"github.com/multiollama/mcp-server/shared/fault"
 )
 
+// spelling is one row: a name, and the path that it means, in the caller's words
+// and beneath the allowed directory, or the code of its refusal.
+type spelling struct {
+	what, name string
+	want       any // fault.Code, or Path.String as a string
+	opens      string
+}
+
+// spelled checks rows, and that what a path calls itself reads as that path again.
+func spelled(t *testing.T, r *confine.Roots, abs string, rows []spelling) {
+	t.Helper()
+	for _, c := range rows {
+		p, err := r.Parse(c.name)
+		if code, isCode := c.want.(fault.Code); isCode {
+			if !errors.Is(err, code) {
+				t.Errorf("%s: %q, %v; want %s", c.what, p, err, code)
+			}
+			continue
+		}
+		if err != nil || p.String() != c.want || p.Abs() != abs+c.opens {
+			t.Errorf("%s: %q at %q, %v; want %q", c.what, p, p.Abs(), err, c.want)
+		}
+		if again, err := r.Parse(p.String()); err != nil || again.Abs() != p.Abs() {
+			t.Errorf("%s: %q read again is %q, %v", c.what, p, again.Abs(), err)
+		}
+	}
+}
+
 func TestParse(t *testing.T) {
 	base := world(t, "allow/home/f")
 	t.Setenv("HOME", base+"/allow/home")
-	r := roots(t, confine.ByWalk, confine.Options{}, base)
 	abs := base + "/allow"
-	for _, c := range []struct {
-		what, name string
-		want       any    // fault.Code, or Path.String as a string
-		opens      string // Path.Abs beneath abs
-	}{
+	spelled(t, roots(t, confine.ByWalk, confine.Options{}, base), abs, []spelling{
 		{"relative", "a/b", "a/b", "/a/b"},
 		{"cleaned", "./a//b/./c/..", "a/b", "/a/b"},
 		{"a trailing slash", "a/", "a", "/a"},
@@ -50,7 +73,13 @@ func TestParse(t *testing.T) {
 		{"a device path", `\\?\C:\x`, fault.ParamMalformed, ""},
 		{"a colon in a name", "a:b", "./a:b", "/a:b"},
 		{"a colon later", "x/a:b", "x/a:b", "/x/a:b"},
+	})
+}
 
+func TestParseReadsURIs(t *testing.T) {
+	base := world(t)
+	abs := base + "/allow"
+	spelled(t, roots(t, confine.ByWalk, confine.Options{}, base), abs, []spelling{
 		{"a URI", "file://" + abs + "/a", abs + "/a", "/a"},
 		{"a URI of this host", "file://localhost" + abs + "/a", abs + "/a", "/a"},
 		{"a URI without an authority", "file:" + abs + "/a", abs + "/a", "/a"},
@@ -72,21 +101,7 @@ func TestParse(t *testing.T) {
 		{"a URI of the whole disk", "file:///", fault.OutsideAllowed, ""},
 		{"another scheme", "https://example.com/x", fault.ParamMalformed, ""},
 		{"marks outside a URI are plain", "a?b#c%20", "a?b#c%20", "/a?b#c%20"},
-	} {
-		p, err := r.Parse(c.name)
-		if code, isCode := c.want.(fault.Code); isCode {
-			if !errors.Is(err, code) {
-				t.Errorf("%s: %q, %v; want %s", c.what, p, err, code)
-			}
-			continue
-		}
-		if err != nil || p.String() != c.want || p.Abs() != abs+c.opens {
-			t.Errorf("%s: %q at %q, %v; want %q", c.what, p, p.Abs(), err, c.want)
-		}
-		if again, err := r.Parse(p.String()); err != nil || again.Abs() != p.Abs() {
-			t.Errorf("%s: %q read again is %q, %v", c.what, p, again.Abs(), err)
-		}
-	}
+	})
 }
 
 func TestOnlyRelativePathsWhereThatIsAsked(t *testing.T) {

@@ -1,12 +1,12 @@
 // Package glob decides whether a slash-separated path has the shape that a
 // pattern describes.
 //
-//   - any run of characters within one component, also none, also a leading dot
-//     ?        one character, not a slash
-//     **       as a whole component: any number of components, also none; at the end at least one
-//     [a-z]    one character of a class; [!a] and [^a] one that is not in it; never a slash
-//     {a,b}    either; may be nested and may hold slashes
-//     \x       the character x itself
+//	?        one character, not a slash
+//	*        any run of characters within one component, also none, also a leading dot
+//	**       as a whole component: any number of components, also none; at the end at least one
+//	[a-z]    one character of a class; [!a] and [^a] one that is not in it; never a slash
+//	{a,b}    either; may be nested and may hold slashes
+//	\x       the character x itself
 //
 // It refuses to look at files, to read a pattern without a slash as "at any
 // depth" (that is the caller's rule; see [Pattern.MatchName]), and to take more
