@@ -60,6 +60,7 @@ func (d *denyTexts) add(text, home string) *fault.Error {
 	case len(text) > 1:
 		text = strings.TrimRight(strings.TrimPrefix(text, "./"), "/")
 	}
+	anywhere := !strings.Contains(text, "/")
 	if dir, ok := strings.CutSuffix(text, "/**"); ok && dir != "" {
 		text = dir // all that is beneath a directory is denied with the directory
 	}
@@ -67,7 +68,7 @@ func (d *denyTexts) add(text, home string) *fault.Error {
 		return fault.From(err)
 	}
 	switch {
-	case !strings.Contains(text, "/"):
+	case anywhere:
 		d.names = append(d.names, text)
 	case strings.HasPrefix(text, "**/"):
 		d.hosts = append(d.hosts, text)
