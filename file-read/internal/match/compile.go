@@ -54,7 +54,7 @@ func (p *Pattern) build(tree *syntax.Regexp) error {
 	if err != nil || len(prog.Inst) > maxInstructions {
 		return tooLarge().Because(err)
 	}
-	p.step = stepFor(len(prog.Inst))
+	p.pace(len(prog.Inst))
 	p.needle, p.exact = required(tree)
 	if p.whole, err = regexp.Compile(tree.String()); err != nil {
 		return tooLarge().Because(err)
@@ -70,11 +70,17 @@ func (p *Pattern) build(tree *syntax.Regexp) error {
 	return nil
 }
 
-// stepFor bounds the time between two looks at the context: at worst the regexp
-// package spends some ten nanoseconds per byte and instruction.
-func stepFor(instructions int) int {
-	const work = 2 << 20
-	return min(blockSize, max(64, work/instructions))
+// pace bounds the time between two looks at the context: at worst the regexp
+// package spends some ten nanoseconds per byte and instruction. Texts so small
+// that it can backtrack (256,000 pairs of byte and instruction, in Go 1.26) take
+// it half the time.
+func (p *Pattern) pace(instructions int) {
+	const patient, small, few = 2 << 20, 250_000, 500
+	p.patience = min(blockSize, max(64, patient/instructions))
+	p.step = p.patience
+	if instructions <= few {
+		p.step = min(p.patience, small/instructions)
+	}
 }
 
 // pieceOf is the index in Pattern.pieces for a part of a line that begins or

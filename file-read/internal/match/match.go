@@ -47,7 +47,9 @@ type Pattern struct {
 	exact  bool   // a match is the needle and nothing else
 	spans  bool   // a match may contain a line feed
 	keepCR bool   // the expression names \r
-	step   int    // bytes that one call of the regexp package may take
+	step   int    // bytes of lines that are searched at once
+
+	patience int // bytes that one call of the regexp package may take
 
 	buffers sync.Pool // of *[]byte
 }

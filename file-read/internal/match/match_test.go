@@ -80,6 +80,7 @@ func TestLinesAreFound(t *testing.T) {
 		{"a pattern that names it sees it", `b\r$`, match.Options{}, "b\r\nb\n", []string{"1:1:b"}},
 		{"the mark at the start of the file is no part of it", "^a", match.Options{}, "\xEF\xBB\xBFa\n", []string{"1:1:a"}},
 		{"invalid bytes are shown replaced", "a", match.Options{}, strings.Repeat("テキスト", 20) + "\na\xffb\n", []string{"2:1:a\uFFFDb"}},
+		{"they match the replacement as well", `\x{FFFD}b$`, match.Options{}, strings.Repeat("テキスト", 20) + "\na\xffb\n", []string{"2:2:a\uFFFDb"}},
 		{"a match spans lines where that is asked for", `a\nb`, multi, "x\na\nb\n", []string{"2:1:a\nb"}},
 		{"and over CRLF too", `a\nb`, multi, "a\r\nb\r\n", []string{"1:1:a\nb"}},
 		{"unless the pattern names the carriage return", `a\r\nb`, multi, "a\r\nb\na\nb", []string{"1:1:a\r\nb"}},
@@ -165,7 +166,7 @@ func TestWants(t *testing.T) {
 
 func TestContextGoesAcrossBlocks(t *testing.T) {
 	var b strings.Builder
-	const lines = 60_000
+	const lines = 30_000
 	for i := 1; i <= lines; i++ {
 		fmt.Fprintf(&b, "line %d\n", i)
 	}
@@ -216,22 +217,22 @@ func TestLinesLargerThanTheBuffer(t *testing.T) {
 		{"one that lies on the border of two windows", `ne+dle`, strings.Repeat("a", mib+64<<10-3) + "needle" + strings.Repeat("b", mib) + "\nneedle", true, []string{"1:1114110", "2:1"}},
 		{"the start of a window is not the start of the line", `^b|^needle`, "a" + strings.Repeat("b", 2*mib) + "\nneedle\n", true, []string{"2:1"}},
 		{"the end of a window is not the end of the line", `b$`, strings.Repeat("b", 2*mib) + "c\nb\n", true, []string{"2:1"}},
+		{"nor is it the end of the file", `b$`, strings.Repeat("b", mib+200<<10) + "c", true, nil},
 		{"but the end of the line is", `bc$`, strings.Repeat("b", 2*mib) + "c\nbc\n", true, []string{"1:2097152", "2:1"}},
 		{"no word is cut by a window", `\b(?:a|aa|aaa|b|ab|aab)\b`, strings.Repeat("aaab ", mib/3) + "\nb\n", true, []string{"2:1"}},
+		{"not even by a match that began long before", `^a[ab ]*a\b`, strings.Repeat("aaab ", mib/3) + "\naa\n", true, []string{"2:1"}},
 		{"a line that has matched is told once", `b`, strings.Repeat("b", 4*mib) + "\na\nb", true, []string{"1:1", "3:1"}},
 	} {
-		for _, tail := range []string{"", "\nthe end\n"} {
-			res := search(t, compile(t, c.expr, match.Options{}), c.data+tail, match.Want{Context: 1})
-			var got []string
-			for _, h := range res.Hits {
-				got = append(got, fmt.Sprintf("%d:%d", h.Line, h.Column))
-				if len(h.Text) > match.DefaultCut {
-					t.Errorf("%s: %d bytes of text", c.what, len(h.Text))
-				}
+		res := search(t, compile(t, c.expr, match.Options{}), c.data, match.Want{Context: 1})
+		var got []string
+		for _, h := range res.Hits {
+			got = append(got, fmt.Sprintf("%d:%d", h.Line, h.Column))
+			if len(h.Text) > match.DefaultCut {
+				t.Errorf("%s: %d bytes of text", c.what, len(h.Text))
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" || res.Windowed != c.windowed {
-				t.Errorf("%s: windowed %v (-want +got)\n%s", c.what, res.Windowed, diff)
-			}
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" || res.Windowed != c.windowed {
+			t.Errorf("%s: windowed %v (-want +got)\n%s", c.what, res.Windowed, diff)
 		}
 	}
 }
@@ -249,9 +250,9 @@ func TestContextOfALineLargerThanTheBuffer(t *testing.T) {
 }
 
 func TestAFileTooLargeForMatchesThatSpanLinesIsTold(t *testing.T) {
-	data := strings.Repeat("0123456789abcde\n", match.MaxSpan/16)
-	spans := compile(t, `e\n0`, match.Options{Multiline: true})
-	if res := search(t, spans, data, match.Want{CountOnly: true, FirstOnly: true}); res.TooLarge || res.Lines == 0 {
+	data := strings.Repeat("0123456789abcde\n", match.MaxSpan/16-1) + "0123456789 the\nend"[:16]
+	spans := compile(t, `the\ne?`, match.Options{Multiline: true})
+	if res := search(t, spans, data, match.Want{CountOnly: true}); res.TooLarge || res.Lines != 2 {
 		t.Errorf("16 MiB: %+v", res)
 	}
 	if res := search(t, spans, data+"x", match.Want{CountOnly: true}); !res.TooLarge || res.Lines != 0 {
@@ -339,6 +340,17 @@ func (c *cancelling) Read(p []byte) (int, error) {
 		n += copy(p[n:], c.line)
 	}
 	return n, nil
+}
+
+func TestALineEndMayComeInTwoReads(t *testing.T) {
+	data := strings.Repeat("x\n", 64<<10) + "b\r\nb\r\r\n\r\nb\r"
+	res, err := compile(t, `b$|^$|b\s$`, match.Options{}).Search(t.Context(), iotest.OneByteReader(strings.NewReader(data)), match.Want{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"65537:1:b", "65538:1:b\r", "65539:1:", "65540:1:b\r"}, told(res)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
 }
 
 func TestErrorsOfTheReaderAreTold(t *testing.T) {

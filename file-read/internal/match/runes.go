@@ -11,7 +11,7 @@ import (
 // regexp package busy for long is handed to it rune by rune, so that it stops
 // when ctx ends; what it answers then means nothing.
 func (p *Pattern) find(ctx context.Context, re *regexp.Regexp, text []byte) []int {
-	if len(text) <= p.step {
+	if len(text) <= p.patience {
 		return re.FindIndex(text)
 	}
 	return re.FindReaderIndex(&runes{ctx: ctx, text: text})

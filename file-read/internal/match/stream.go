@@ -96,7 +96,7 @@ func (s *stream) accept(n int) {
 		s.n = bytes.LastIndexByte(s.buf[:had+i], '\n') + 1
 	}
 	if !s.keepCR {
-		from := min(s.n, max(s.used, had-1))
+		from := min(s.n, max(0, had-1)) // the carriage return may have come before
 		s.n = from + dropCR(s.buf[from:s.n])
 	}
 }

@@ -18,12 +18,12 @@ import (
 	"github.com/multiollama/mcp-server/shared/fault"
 )
 
-// forest is a tree of n files that hold their own names.
+// forest is a tree of n files that hold their own names, in up to 350 directories.
 func forest(t *testing.T, n int) (dir string, names []string) {
 	t.Helper()
 	dir = t.TempDir()
 	for i := range n {
-		name := fmt.Sprintf("d%d/e%d/f%d", i%7, i%3, i)
+		name := fmt.Sprintf("d%d/e%d/f%d", i%7, i%50, i)
 		write(t, filepath.Join(dir, name), name)
 		names = append(names, name)
 	}
@@ -116,7 +116,7 @@ func TestDeliverEndsEverything(t *testing.T) {
 	if n := begun.Load(); n > 200 {
 		t.Errorf("%d files were begun although only ten were wanted", n)
 	}
-	if left := openFiles() - before; left > 2 {
+	if left := openFiles() - before; left > 1 { // the allowed directory
 		t.Errorf("%d files were left open", left)
 	}
 }
