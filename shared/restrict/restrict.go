@@ -7,6 +7,9 @@
 // everything else (Linux documentation, userspace-api/landlock and
 // seccomp_filter).
 //
+// What the kernel leaves open stays open: whoever knows a path can still learn
+// that it exists, and its size and times (stat), and what a link points to.
+//
 // It refuses to call anything enforced that it has not seen fail: after applying
 // the rules it tries what they forbid, on several threads, and reports what
 // happened. It refuses to weaken a rule silently: what this machine cannot

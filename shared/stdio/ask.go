@@ -62,7 +62,7 @@ func ask[Result any](ctx context.Context, s *session, method mcp.MCPMethod, para
 	if err != nil {
 		return nil, err
 	}
-	if err := s.conn.out.write(line, s.call); err != nil {
+	if err := s.conn.out.write(line, s.wanted); err != nil {
 		return nil, err
 	}
 	select {

@@ -21,12 +21,13 @@ type call struct {
 // for the client to read their response.
 type calls struct {
 	mu       sync.Mutex
-	byID     map[string]*call
-	bytes    int // of their lines
+	byID     map[string]*call // those that can still be cancelled
+	active   int              // all of them
+	bytes    int              // of their lines
 	maxCalls int
 	maxBytes int
 	closed   bool
-	idle     chan struct{} // closed when closed and empty
+	idle     chan struct{} // closed when closed and none is active
 }
 
 func newCalls(maxCalls, maxBytes int) *calls {
@@ -44,21 +45,13 @@ func (s *calls) begin(c *call) *refusal {
 		// With the id, the client would take this for the first one's answer.
 		return &refusal{code: mcp.INVALID_REQUEST, text: "a request with this id is still in flight", about: c.id}
 	}
-	if full := len(s.byID) >= s.maxCalls || s.bytes+len(c.line) > s.maxBytes; full && len(s.byID) > 0 {
+	if full := s.active >= s.maxCalls || s.bytes+len(c.line) > s.maxBytes; full && s.active > 0 {
 		return &refusal{code: codeBusy, text: "too many requests are in flight; send this one again when others are answered", id: c.id}
 	}
 	s.byID[c.key] = c
+	s.active++
 	s.bytes += len(c.line)
 	return nil
-}
-
-// end forgets a call. Its id may be used again.
-func (s *calls) end(c *call) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.byID, c.key)
-	s.bytes -= len(c.line)
-	s.settle()
 }
 
 // drop cancels the request with that id, which is answered no more. An unknown
@@ -69,7 +62,32 @@ func (s *calls) drop(key string) {
 	if c := s.byID[key]; c != nil {
 		c.dropped.Store(true)
 		c.cancel(errCancelled)
+		delete(s.byID, key)
 	}
+}
+
+// answer reports whether the response may be written, and if so lets go of the
+// id: a client that has the response may use it again.
+func (s *calls) answer(c *call) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.dropped.Load() {
+		return false
+	}
+	delete(s.byID, c.key)
+	return true
+}
+
+// end forgets a call that has been answered, or dropped.
+func (s *calls) end(c *call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byID[c.key] == c { // nobody heard of it: the output is broken
+		delete(s.byID, c.key)
+	}
+	s.active--
+	s.bytes -= len(c.line)
+	s.settle()
 }
 
 // close admits nothing more, and ends the subscriptions, which would last as
@@ -88,7 +106,7 @@ func (s *calls) close() <-chan struct{} {
 }
 
 func (s *calls) settle() {
-	if !s.closed || len(s.byID) > 0 {
+	if !s.closed || s.active > 0 {
 		return
 	}
 	select {
@@ -101,5 +119,5 @@ func (s *calls) settle() {
 func (s *calls) len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.byID)
+	return s.active
 }

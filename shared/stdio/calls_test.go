@@ -59,10 +59,10 @@ func TestProgressIsCompleteInOrderAndBeforeItsResponse(t *testing.T) {
 
 func TestNothingOfACancelledCallIsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var cause error
+		causes := make(chan error, 200)
 		c := dial(t, mcpServer(tools{"wait": func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			<-ctx.Done()
-			cause = context.Cause(ctx)
+			causes <- context.Cause(ctx)
 			notify(ctx, "notifications/progress", map[string]any{"progressToken": 1, "progress": 1})
 			return mcp.NewToolResultText("too late"), nil
 		}}), Options{})
@@ -74,12 +74,12 @@ func TestNothingOfACancelledCallIsWritten(t *testing.T) {
 			t.Errorf("written after the cancel: %v", before)
 		}
 		c.quiet()
-		if !errors.Is(cause, errCancelled) {
+		if cause := <-causes; !errors.Is(cause, errCancelled) {
 			t.Errorf("the tool was told %v", cause)
 		}
-		c.send(toolCall(1, "wait")) // the id is free again
-		synctest.Wait()
-		c.send(cancelled(1))
+		for range 100 { // the id is free again at once
+			c.send(toolCall(1, "wait"), cancelled(1))
+		}
 		c.quiet()
 	})
 }
@@ -218,21 +218,38 @@ func TestTheEndOfTheContextCancelsAtOnce(t *testing.T) {
 func TestAHandlerThatIgnoresItsContextIsAbandonedAfterDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		done := make(chan struct{})
-		defer close(done)
-		c := dial(t, mcpServer(tools{"stuck": func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		s := mcpServer(tools{"stuck": func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			<-done
 			return mcp.NewToolResultText("at last"), nil
-		}}), Options{Drain: 2 * time.Second})
-		c.handshake(`{}`)
-		c.send(toolCall(1, "stuck"))
-		synctest.Wait()
+		}})
+		var out writes
+		ctx, cancel := context.WithCancel(t.Context())
 		began := time.Now()
-		c.cancel()
-		err := <-c.served
-		if !errors.Is(err, fault.TimedOut) || time.Since(began) != 2*time.Second {
+		time.AfterFunc(time.Second, cancel)
+		in := strings.NewReader(fmt.Sprintf(initialize, `{}`) + "\n" + toolCall(1, "stuck"))
+		err := Serve(ctx, s, in, &out, Options{Drain: 8 * time.Second})
+		// The end of the input gave it 6 s, that of the context cut them to one.
+		if !errors.Is(err, fault.TimedOut) || time.Since(began) != 3*time.Second {
 			t.Errorf("ended with %v after %v", err, time.Since(began))
 		}
+		close(done)
+		synctest.Wait()
+		if len(out.each) != 1 {
+			t.Errorf("written after the end: %q", out.each[1:])
+		}
 	})
+}
+
+func TestValuesOfTheContextReachTheHandler(t *testing.T) {
+	type key struct{}
+	s := mcpServer(tools{"value": func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return mcp.NewToolResultText(fmt.Sprint(ctx.Value(key{}))), nil
+	}})
+	var out writes
+	Serve(context.WithValue(t.Context(), key{}, "here"), s, strings.NewReader(toolCall(1, "value")), &out, Options{})
+	if len(out.each) != 1 || !strings.Contains(out.each[0], "here") {
+		t.Errorf("answered %q", out.each)
+	}
 }
 
 func TestAnIDInFlightIsRefusedASecondTime(t *testing.T) {
@@ -251,9 +268,11 @@ func TestAnIDInFlightIsRefusedASecondTime(t *testing.T) {
 		if h := c.next(); string(h.ID) != "1" || text(h) != "done" {
 			t.Errorf("the first request with the id: %v", h)
 		}
-		c.send(toolCall(1, "say"))
-		if h := c.next(); text(h) != "second" {
-			t.Errorf("the id used again after its answer: %v", h)
+		for range 100 {
+			c.send(toolCall(1, "say"))
+			if h := c.next(); text(h) != "second" {
+				t.Fatalf("the id used again after its answer: %v", h)
+			}
 		}
 	})
 }

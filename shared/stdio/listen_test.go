@@ -1,6 +1,8 @@
 package stdio
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -106,6 +108,9 @@ func TestAResourceSubscriptionIsKeptByTheSessionThatServesIt(t *testing.T) {
 		if len(watching.SubscribedResources()) != 0 {
 			t.Error("still subscribed")
 		}
+		if err := h.SendNotificationToSpecificClient(watching.SessionID(), "x", nil); !errors.Is(err, server.ErrSessionNotFound) {
+			t.Errorf("the session is still registered: %v", err)
+		}
 	})
 }
 
@@ -139,6 +144,15 @@ func TestABroadcastReachesAClientOfTheHandshakeOnce(t *testing.T) {
 		}
 		c.quiet()
 	})
+}
+
+func TestMarkingANotificationLeavesTheOriginalAsItIs(t *testing.T) {
+	n := mcp.JSONRPCNotification{}
+	n.Params.Meta = map[string]any{"a": 1}
+	m := marked(n, json.RawMessage("7"))
+	if len(n.Params.Meta) != 1 || len(m.Params.Meta) != 2 || m.Params.Meta["a"] != 1 {
+		t.Errorf("%v became %v", n.Params.Meta, m.Params.Meta)
+	}
 }
 
 func TestTheClientSetsTheLogLevel(t *testing.T) {

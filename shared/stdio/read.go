@@ -81,7 +81,7 @@ func (c *conn) run(work *call) {
 	s := c.session.forRequest(work.message, work)
 	response := c.respond(work, s)
 	s.end() // its notifications are written; now the response may be
-	c.out.write(encode(response, work.id), work)
+	c.out.write(encode(response, work.id), func() bool { return c.calls.answer(work) })
 }
 
 // respond waits for a free slot and handles the request.

@@ -56,6 +56,13 @@ func TestALineThatIsNoRequestIsRefusedAndTheStreamGoesOn(t *testing.T) {
 	}
 }
 
+func TestABatchIsRefusedInWordsThatHelp(t *testing.T) {
+	_, no := parse([]byte(`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`))
+	if no == nil || !strings.Contains(no.text, "each message on a line of its own") {
+		t.Errorf("refused with %+v", no)
+	}
+}
+
 func TestParamsOfAnyShapeAreTheHandlersToJudge(t *testing.T) {
 	for _, params := range []string{`[]`, `5`, `{"_meta":5}`, `{"_meta":{"io.modelcontextprotocol/protocolVersion":5}}`, `null`} {
 		m, no := parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"x","params":` + params + `}`))
@@ -102,14 +109,16 @@ func TestALineBeyondTheLimitIsAnsweredAndSkipped(t *testing.T) {
 }
 
 func TestTheLimitIsExact(t *testing.T) {
-	for size, fits := range map[int]bool{99_998: true, 99_999: true, 100_000: false, 100_001: false} {
-		l := newLines(strings.NewReader(strings.Repeat("x", size)+"\nnext\n"), 100_000)
-		line, err := l.next()
-		if _, tooLong := err.(*oversize); tooLong == fits || fits && len(line) != size {
-			t.Errorf("%d bytes: %d bytes and %v", size, len(line), err)
-		}
-		if next, err := l.next(); string(next) != "next" {
-			t.Errorf("after %d bytes: %q and %v", size, next, err)
+	for _, limit := range []int{100, 64 << 10, 100_000} { // less than the buffer, as much, more
+		for size, fits := range map[int]bool{limit - 2: true, limit - 1: true, limit: false, limit + 1: false} {
+			l := newLines(strings.NewReader(strings.Repeat("x", size)+"\nnext\n"), limit)
+			line, err := l.next()
+			if _, tooLong := err.(*oversize); tooLong == fits || fits && len(line) != size {
+				t.Errorf("%d bytes of %d: %d bytes and %v", size, limit, len(line), err)
+			}
+			if next, err := l.next(); string(next) != "next" {
+				t.Errorf("after %d bytes of %d: %q and %v", size, limit, next, err)
+			}
 		}
 	}
 }

@@ -113,7 +113,12 @@ func (s *session) send(n mcp.JSONRPCNotification) {
 		s.conn.o.Log.Error("a notification could not be encoded", "method", n.Method, "error", err)
 		return
 	}
-	s.conn.out.write(line, s.call)
+	s.conn.out.write(line, s.wanted)
+}
+
+// wanted reports whether the client still wants to hear of the request.
+func (s *session) wanted() bool {
+	return s.call == nil || !s.call.dropped.Load()
 }
 
 // marked is n with the subscription it belongs to. The original is shared with

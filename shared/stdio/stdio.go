@@ -83,7 +83,8 @@ func (o Options) withDefaults() Options {
 // At the end of the input the requests in flight may still finish, for three
 // quarters of Drain; then, or at once when ctx ends, they are cancelled. Serve
 // returns within Drain in any case and leaves behind what did not end: at worst
-// one goroutine in a Read of in, and handlers that ignore their context.
+// one goroutine in a Read of in, one in a Write of out that nobody reads, and
+// handlers that ignore their context, whose responses are not written.
 //
 // It returns nil when the client closed the connection or ctx ended, and every
 // request was brought to its end. Otherwise the error is a [fault.Error]:
@@ -94,6 +95,7 @@ func (o Options) withDefaults() Options {
 func Serve(ctx context.Context, h Handler, in io.Reader, out io.Writer, o Options) error {
 	defer brokenPipesAreErrors(out)()
 	c := newConn(ctx, h, out, o.withDefaults())
+	defer c.out.seal()
 	if err := h.RegisterSession(ctx, c.session); err != nil {
 		return fault.New(fault.Unavailable, "the session could not be registered", "").Because(err)
 	}

@@ -16,19 +16,25 @@ type output struct {
 	w      io.Writer
 	err    error         // the first failure; nothing is written after it
 	broken chan struct{} // closed at that moment
+	sealed chan struct{} // closed when nothing may be written any more
 }
 
 func newOutput(w io.Writer) *output {
-	return &output{turn: make(chan struct{}, 1), w: w, broken: make(chan struct{})}
+	return &output{turn: make(chan struct{}, 1), w: w, broken: make(chan struct{}), sealed: make(chan struct{})}
 }
 
-// write sends a line, unless it belongs to a request that the client has
-// cancelled. That is decided when its turn has come: whoever sees a later message of
-// ours has seen all there will be of a request it cancelled before.
-func (o *output) write(line []byte, of *call) error {
+// write sends a line, if it still may when its turn has come. May is asked then
+// and not before, so that whoever sees a later message of ours has seen all
+// there will be of a request it cancelled before. A nil may is yes.
+func (o *output) write(line []byte, may func() bool) error {
 	o.turn <- struct{}{}
 	defer func() { <-o.turn }()
-	if o.err != nil || of != nil && of.dropped.Load() {
+	select {
+	case <-o.sealed:
+		return errClosing
+	default:
+	}
+	if o.err != nil || may != nil && !may() {
 		return o.err
 	}
 	if _, err := o.w.Write(line); err != nil {
@@ -36,6 +42,17 @@ func (o *output) write(line []byte, of *call) error {
 		close(o.broken)
 	}
 	return o.err
+}
+
+// seal ends writing: the writer is not ours any longer. Only a Write that is
+// under way because nobody reads can outlast it.
+func (o *output) seal() {
+	select {
+	case o.turn <- struct{}{}:
+		defer func() { <-o.turn }()
+	default:
+	}
+	close(o.sealed)
 }
 
 // failure is why writing ended, or nil. It does not wait for a Write that is
