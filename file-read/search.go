@@ -180,9 +180,11 @@ func (s *search) take(p confine.Path, got found) bool {
 	case got.err != nil:
 		s.out.Skipped.add("unreadable", 1)
 		return true
-	case got.result.Binary:
+	case got.result.Binary && got.result.Lines == 0:
 		s.out.Skipped.add("binary", 1)
 		return true
+	case got.result.Binary: // text up to a NUL far inside; what came before it counts
+		s.out.Skipped.add("binary", 1)
 	case got.result.TooLarge:
 		s.out.Skipped.add("tooLarge", 1)
 		return true

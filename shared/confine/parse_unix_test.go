@@ -188,6 +188,33 @@ func TestChildIsOneComponentAndJudgedAsParseWould(t *testing.T) {
 	}
 }
 
+func TestParentsEndAtTheAllowedDirectory(t *testing.T) {
+	base := world(t, "a/b/c/f")
+	r := roots(t, confine.ByKernel, confine.Options{}, base)
+	for _, c := range []struct{ name, words string }{
+		{"a/b/c", "a/b a ."},
+		{"f", "."},
+		{".", ""},
+		{base + "/allow/a/b", base + "/allow/a " + base + "/allow"},
+		{"../allow/a", "../allow"},
+	} {
+		p, err := r.Parse(c.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var words []string
+		for up, ok := p.Parent(); ok; up, ok = up.Parent() {
+			words = append(words, up.String())
+		}
+		if got := strings.Join(words, " "); got != c.words {
+			t.Errorf("above %s: %q, want %q", c.name, got, c.words)
+		}
+	}
+	if up, ok := (confine.Path{}).Parent(); ok {
+		t.Errorf("the zero path is in %q", up)
+	}
+}
+
 func TestTheZeroPathRefuses(t *testing.T) {
 	var p confine.Path
 	_, _, openErr := p.Open()

@@ -44,6 +44,17 @@ func (p Path) Base() string {
 	return base
 }
 
+// Parent is the directory that p is in, where that is still beneath the allowed
+// directory; it is judged anew like any path when it is opened.
+func (p Path) Parent() (Path, bool) {
+	if p.root == nil || p.refused != nil || p.fileOnly || p.rel == "." {
+		return Path{}, false
+	}
+	up := p
+	up.rel, up.words = path.Dir(p.rel), path.Join(p.words, "..")
+	return up, true
+}
+
 // Child is the path of name in the directory p. A name that is not one component,
 // has a control character, or is denied gives a Path whose opens say so.
 func (p Path) Child(name string) Path {

@@ -3,6 +3,7 @@ package walk
 import (
 	"io"
 	"os"
+	"slices"
 
 	"github.com/multiollama/mcp-server/shared/confine"
 )
@@ -49,21 +50,26 @@ func readRules(open func() (*os.File, confine.Info, error)) rules {
 
 // fromAbove is the scope that root inherits if it lies within a git work tree,
 // and the path to it from the top of that.
-func fromAbove(root confine.Path, above []confine.Path) (full string, s *scope) {
-	for i, dir := range above {
-		if info, err := dir.Child(".git").Stat(); err != nil || info.Type != confine.Directory && info.Type != confine.File {
-			continue
+func fromAbove(root confine.Path) (full string, s *scope) {
+	below := []string{root.Base()} // the names on the way down from dir, the last first
+	for dir, ok := root.Parent(); ok; dir, ok = dir.Parent() {
+		if info, err := dir.Child(".git").Stat(); err == nil && (info.Type == confine.Directory || info.Type == confine.File) {
+			return downTo(dir, below)
 		}
-		s = (*scope)(nil).within(0, readRules(dir.Child(".git").Child("info").Child("exclude").Open))
-		for ; i >= 0; i-- {
-			s = s.within(len(full), readRules(above[i].Child(".gitignore").Open))
-			name := root.Base()
-			if i > 0 {
-				name = above[i-1].Base()
-			}
-			full += name + "/"
-		}
-		return full, s
+		below = append(below, dir.Base())
 	}
 	return "", nil
+}
+
+// downTo gathers the rules of a work tree from its top down to, and without, the
+// last of the directories named.
+func downTo(top confine.Path, below []string) (full string, s *scope) {
+	s = (*scope)(nil).within(0, readRules(top.Child(".git").Child("info").Child("exclude").Open))
+	dir := top
+	for _, name := range slices.Backward(below) {
+		s = s.within(len(full), readRules(dir.Child(".gitignore").Open))
+		full += name + "/"
+		dir = dir.Child(name)
+	}
+	return full, s
 }

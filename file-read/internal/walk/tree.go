@@ -53,7 +53,7 @@ func (w *walker) run(root confine.Path) error {
 	}
 	full, scope := "", (*scope)(nil)
 	if w.o.Gitignore {
-		full, scope = fromAbove(root, w.o.Above)
+		full, scope = fromAbove(root)
 	}
 	w.top = len(full)
 	if err := w.enter(dir, full, scope); err != nil {

@@ -9,7 +9,7 @@
 // directory and .git/info/exclude, matched with case. A directory that holds
 // .git starts anew, whatever is ignored above it. The rules of the directory
 // walked and of those beneath it hold in any case, those above it only where one
-// of them holds .git. Not read are core.excludesFile and the index of git: a
+// of them, as far up as may be read, holds .git. Not read are core.excludesFile and the index of git: a
 // file that is tracked in spite of a rule is left out too.
 package walk
 
@@ -29,10 +29,6 @@ type Options struct {
 	Hidden    bool           // also names that begin with a dot
 	MaxDepth  int            // levels, 1 being the directory itself; 0 for no limit
 	Exclude   []glob.Pattern // of File.Rel; a directory is left out with all in it
-
-	// Above are the directories above the one walked, the nearest first, as far
-	// up as they may be read. Only their ignore rules are looked at.
-	Above []confine.Path
 }
 
 // File is an entry of the tree.
