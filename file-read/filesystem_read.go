@@ -69,11 +69,11 @@ func (r *reader) fsReadMedia(ctx context.Context, in fsPathIn) (fsMediaOut, erro
 		return fsMediaOut{}, err
 	}
 	defer f.Close()
-	head, err := readHead(f)
+	head, whole, err := readHead(f, info.Size)
 	if err != nil {
 		return fsMediaOut{}, err
 	}
-	got, err := r.readMedia(p, f, info, text.Detect(head, int64(len(head)) >= info.Size).MIME)
+	got, err := r.readMedia(p, f, info, text.Detect(head, whole).MIME)
 	if err != nil {
 		return fsMediaOut{}, err
 	}

@@ -67,11 +67,11 @@ func (o *infoOut) describeContent(ctx context.Context, p confine.Path) {
 		return
 	}
 	defer f.Close()
-	head, err := readHead(f)
+	head, whole, err := readHead(f, info.Size)
 	if err != nil {
 		return
 	}
-	found := text.Detect(head, int64(len(head)) >= info.Size)
+	found := text.Detect(head, whole)
 	o.MIMEType = found.MIME
 	if found.Binary {
 		return

@@ -64,11 +64,11 @@ func (r *reader) readPath(ctx context.Context, p confine.Path, in readIn, budget
 		return readOut{}, err
 	}
 	defer f.Close()
-	head, err := readHead(f)
+	head, whole, err := readHead(f, info.Size)
 	if err != nil {
 		return readOut{}, err
 	}
-	found := text.Detect(head, int64(len(head)) >= info.Size)
+	found := text.Detect(head, whole)
 	if in.Encoding != "" {
 		if found.Encoding, err = text.Lookup(in.Encoding); err != nil {
 			return readOut{}, err
@@ -82,7 +82,12 @@ func (r *reader) readPath(ctx context.Context, p confine.Path, in readIn, budget
 		return readOut{}, tooLargeToReadWhole(info.Size)
 	}
 	want := lines.Want{Offset: in.Offset, Limit: in.Limit, MaxBytes: budget}
-	out, err := readLines(ctx, f, info, found.Encoding, want)
+	out, err := readOut{}, error(nil)
+	if whole {
+		out, err = readBytes(ctx, head, found.Encoding, want)
+	} else {
+		out, err = readLines(ctx, f, info, found.Encoding, want)
+	}
 	out.Size, out.MIMEType, out.Encoding = info.Size, found.MIME, found.Encoding.Name()
 	return out, err
 }
@@ -97,14 +102,15 @@ type file interface {
 // be told, and any other by lines, in constant memory.
 func readLines(ctx context.Context, f file, info confine.Info, enc text.Encoding, want lines.Want) (readOut, error) {
 	if info.Size <= int64(want.MaxBytes) {
-		raw, err := io.ReadAll(io.NewSectionReader(f, 0, int64(want.MaxBytes)+1))
+		raw := make([]byte, info.Size+1)
+		n, err := f.ReadAt(raw, 0)
+		if err == io.EOF {
+			return readBytes(ctx, raw[:n], enc, want)
+		}
 		if err != nil {
 			return readOut{}, err
 		}
-		if len(raw) <= want.MaxBytes {
-			return readBytes(ctx, raw, enc, want)
-		}
-	}
+	} // or it has grown since
 	w, err := readWindow(ctx, f, info.Size, enc, want)
 	if err != nil {
 		return readOut{}, err
@@ -234,13 +240,15 @@ func (o readOut) Bytes() int64 {
 }
 
 // readHead reads what detection needs and leaves the file's offset at its start.
-func readHead(f io.ReaderAt) ([]byte, error) {
-	head := make([]byte, headBytes)
+// It says whether that is the whole file, whatever size was told of it: a file of
+// /proc has none.
+func readHead(f io.ReaderAt, size int64) (head []byte, whole bool, err error) {
+	head = make([]byte, min(max(size, 4095)+1, headBytes))
 	n, err := f.ReadAt(head, 0)
-	if err != nil && err != io.EOF {
-		return nil, err
+	if err == io.EOF {
+		return head[:n], true, nil
 	}
-	return head[:n], nil
+	return head[:n], false, err
 }
 
 func tooLargeToReadWhole(size int64) error {

@@ -70,7 +70,7 @@ func jobs(w world, runs, calls int) []job {
 		idle(),
 		latency("read 1 KB, one call after the other (median)", calls, read("1k.txt")),
 		latency("read 100 KB, one call after the other (median)", calls/10, read("100k.txt")),
-		latency("list 500 entries (median)", calls/10, list),
+		latency("list 500 entries with their sizes (median)", calls/10, list),
 		loaded(calls*5, read("1k.txt")),
 	}
 }

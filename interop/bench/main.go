@@ -53,7 +53,7 @@ func run(ours, node, peer string, runs, calls int, out string) error {
 	if _, err := os.Stat(peer); err == nil {
 		servers = append(servers, contender{
 			name: "server-filesystem", argv: []string{node, peer, world.dir},
-			readTool: "read_text_file", listTool: "list_directory", listArg: "path",
+			readTool: "read_text_file", listTool: "list_directory_with_sizes", listArg: "path",
 		})
 	} else {
 		fmt.Fprintln(os.Stderr, "bench: the reference server is not installed; its column stays empty")

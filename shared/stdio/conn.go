@@ -31,6 +31,8 @@ type conn struct {
 	session *session      // the client's, for what belongs to no request
 	streams atomic.Int64  // subscriptions so far
 	slots   chan struct{} // one for each request being worked on
+	turn    chan struct{} // hands on whose turn it is to read; see read
+	idle    atomic.Int64  // goroutines that wait for it
 	ended   chan error    // the reader's last word, said once
 }
 
@@ -42,6 +44,7 @@ func newConn(ctx context.Context, h Handler, out io.Writer, o Options) *conn {
 		calls: newCalls(8*o.MaxInFlight, 4*o.MaxLine),
 		asks:  newAsks(),
 		slots: make(chan struct{}, o.MaxInFlight),
+		turn:  make(chan struct{}),
 		ended: make(chan error, 1),
 	}
 	c.session = newSession(c, clientSession)

@@ -9,10 +9,48 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// read takes lines until the input ends or the connection does. The goroutine
-// that has read a request also handles it, and a new one reads on: so a request
-// is not handed from one thread to another before its work begins.
+// maxIdle is how many goroutines wait for their turn to read. Each has a stack
+// that has grown to what a call needs; to grow it anew is a tenth of a quick call.
+const maxIdle = 8
+
+// read takes turns: the goroutine that has read a request also handles it, while
+// another one reads on. So a request is not handed from one thread to another
+// before its work begins.
 func (c *conn) read(in *lines) {
+	for {
+		work := c.request(in)
+		if work == nil {
+			return
+		}
+		select {
+		case c.turn <- struct{}{}: // to one that is idle
+		default:
+			go c.read(in)
+		}
+		c.run(work)
+		if !c.awaitTurn() {
+			return
+		}
+	}
+}
+
+// awaitTurn is false when there is no need to wait for one.
+func (c *conn) awaitTurn() bool {
+	defer c.idle.Add(-1)
+	if c.idle.Add(1) > maxIdle {
+		return false
+	}
+	select {
+	case <-c.turn:
+		return true
+	case <-c.base.Done():
+		return false
+	}
+}
+
+// request takes lines until one is a request that is left to do; nil when the
+// input has ended.
+func (c *conn) request(in *lines) *call {
 	for {
 		line, err := in.next()
 		if tooLong, ok := err.(*oversize); ok {
@@ -21,12 +59,10 @@ func (c *conn) read(in *lines) {
 		}
 		if err != nil {
 			c.ended <- err
-			return
+			return nil
 		}
 		if work := c.accept(line); work != nil {
-			go c.read(in)
-			c.run(work)
-			return
+			return work
 		}
 	}
 }

@@ -108,7 +108,7 @@ func (s *session) send(n mcp.JSONRPCNotification) {
 	if s.stream != nil {
 		n = marked(n, s.stream)
 	}
-	line, err := marshal(n)
+	line, err := marshal(n, 0)
 	if err != nil {
 		s.conn.o.Log.Error("a notification could not be encoded", "method", n.Method, "error", err)
 		return

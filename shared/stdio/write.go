@@ -73,20 +73,45 @@ func encode(m mcp.JSONRPCMessage, id json.RawMessage) []byte {
 	if id == nil {
 		own = mcp.NewRequestId(nil)
 	}
+	var structure json.RawMessage
 	switch r := m.(type) {
 	case mcp.JSONRPCResponse:
 		r.ID = own
-		r.Result = plain(r.Result)
+		r.Result, structure = plain(r.Result)
 		m = r
 	case mcp.JSONRPCError:
 		r.ID = own
 		m = r
 	}
-	line, err := marshal(m)
+	line, err := marshal(m, 2*len(structure)+512) // as a rule, the text once and the structure once
 	if err != nil {
-		line, _ = marshal(mcp.JSONRPCError{JSONRPC: mcp.JSONRPC_VERSION, ID: own, Error: internalError().Error})
+		line, _ = marshal(mcp.JSONRPCError{JSONRPC: mcp.JSONRPC_VERSION, ID: own, Error: internalError().Error}, 0)
+		return line
 	}
-	return line
+	return withStructure(line, structure)
+}
+
+// withStructure puts structured content that is JSON already into the line of a
+// tool's result, whose two last objects it ends. Given to encoding/json it would
+// be scanned and copied at every level around it.
+func withStructure(line []byte, structure json.RawMessage) []byte {
+	if structure == nil {
+		return line
+	}
+	if bytes.IndexByte(structure, '\n') >= 0 {
+		structure = compacted(structure)
+	}
+	line = append(bytes.TrimSuffix(line, []byte("}}\n")), `,"structuredContent":`...)
+	return append(append(line, structure...), "}}\n"...)
+}
+
+// compacted is raw on one line; what is no JSON would not be structure either.
+func compacted(raw json.RawMessage) json.RawMessage {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return json.RawMessage("null")
+	}
+	return b.Bytes()
 }
 
 // toolResult has the members of mcp.CallToolResult and not its MarshalJSON, whose
@@ -102,36 +127,37 @@ type toolResult struct {
 	RequestState      string            `json:"requestState,omitempty"`
 }
 
-// plain is a result in the form that is encoded quickest.
-func plain(result any) any {
+// plain is a result in the form that is encoded quickest, and apart from it the
+// structured content that is JSON already.
+func plain(result any) (form any, structure json.RawMessage) {
 	r, ok := result.(mcp.CallToolResult)
 	if p, isPointer := result.(*mcp.CallToolResult); isPointer && p != nil {
 		r, ok = *p, true
 	}
 	if !ok {
-		return result
+		return result, nil
 	}
 	structured := r.StructuredContent
 	if len(r.RawStructuredContent) > 0 {
-		structured = r.RawStructuredContent
+		structured, structure = nil, r.RawStructuredContent
 	}
 	content := r.Content
 	if content == nil {
 		content = []mcp.Content{} // "content" is required, and a list
 	}
-	return toolResult{r.Meta, r.ResultType, content, structured, r.IsError, r.InputRequests, r.RequestState}
+	return toolResult{r.Meta, r.ResultType, content, structured, r.IsError, r.InputRequests, r.RequestState}, structure
 }
 
-// marshal is v as one line, its end included. Values come from handlers: one
+// marshal is v as one line, its end included, in a buffer of at least size bytes. Values come from handlers: one
 // that panics while it is encoded is an error like any other.
-func marshal(v any) (line []byte, err error) {
+func marshal(v any, size int) (line []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("encoding panicked: %v", p)
 		}
 	}()
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
+	b := bytes.NewBuffer(make([]byte, 0, size))
+	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
 	err = e.Encode(v)
 	return b.Bytes(), err

@@ -67,16 +67,21 @@ type outcome struct {
 	bytes      int64
 }
 
+// sizeHintMax bounds what is set aside for a result because of the bytes it
+// says it has: not all of them need be in it.
+const sizeHintMax = 256 << 10
+
 // render turns a pointer to a tool's result into what is sent.
 func render(out any) (outcome, error) {
-	structured, err := encode(out)
-	if err != nil {
-		return outcome{}, err
-	}
-	o := outcome{structured: structured}
+	var o outcome
 	if sized, ok := out.(interface{ Bytes() int64 }); ok {
 		o.bytes = sized.Bytes()
 	}
+	structured, err := encode(out, int(min(o.bytes, sizeHintMax)))
+	if err != nil {
+		return outcome{}, err
+	}
+	o.structured = structured
 	if blocks, ok := out.(interface{ Contents() []Content }); ok {
 		o.contents = blocks.Contents()
 	}
@@ -92,19 +97,20 @@ func render(out any) (outcome, error) {
 }
 
 // encode writes a result as its schema promises: a list that is nil in Go is
-// empty in JSON, not null.
-func encode(out any) (json.RawMessage, error) {
-	raw, err := plainJSON(out)
+// empty in JSON, not null. size is about how much content it has, in bytes.
+func encode(out any, size int) (json.RawMessage, error) {
+	raw, err := plainJSON(out, size)
 	if err != nil || !bytes.Contains(raw, []byte("null")) {
 		return raw, err
 	}
-	return plainJSON(filled(out))
+	return plainJSON(filled(out), size)
 }
 
 // plainJSON leaves <, > and & as they are: this is no HTML, and a model reads it.
-func plainJSON(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
+// The buffer begins with room for size bytes of content.
+func plainJSON(v any, size int) (json.RawMessage, error) {
+	b := bytes.NewBuffer(make([]byte, 0, 512+size+size/8))
+	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
 		return nil, err
@@ -162,10 +168,10 @@ func failureJSON(f failure) json.RawMessage {
 	if f.Details == nil {
 		f.Details = map[string]any{}
 	}
-	raw, err := plainJSON(envelope{f})
+	raw, err := plainJSON(envelope{f}, 0)
 	if err != nil {
 		f.Details = map[string]any{}
-		raw, _ = plainJSON(envelope{f})
+		raw, _ = plainJSON(envelope{f}, 0)
 	}
 	return raw
 }

@@ -183,7 +183,7 @@ func TestTheOutputSchemaRefusesWhatIsNeitherSuccessNorFailure(t *testing.T) {
 func TestTextIsNotEscapedForHTML(t *testing.T) {
 	raw, err := encode(&struct {
 		A string `json:"a"`
-	}{"a<b> & c\u2028"})
+	}{"a<b> & c\u2028"}, 0)
 	if err != nil || !strings.Contains(string(raw), "a<b> & c") {
 		t.Errorf("%s %v", raw, err)
 	}
