@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,7 +14,8 @@ import (
 )
 
 // client is the least that can speak MCP on stdio, so that what is measured is
-// the server.
+// the server. One call after the other is read where it was sent; for many at
+// once there is concurrent.
 type client struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
@@ -21,11 +23,11 @@ type client struct {
 	next int
 
 	mu      sync.Mutex
-	waiting map[int]chan []byte
+	waiting map[int]chan []byte // nil while calls come one after the other
 }
 
 func start(argv []string) (*client, error) {
-	c := &client{cmd: exec.Command(argv[0], argv[1:]...), waiting: map[int]chan []byte{}}
+	c := &client{cmd: exec.Command(argv[0], argv[1:]...)}
 	var err error
 	if c.in, err = c.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -38,7 +40,6 @@ func start(argv []string) (*client, error) {
 		return nil, err
 	}
 	c.out = bufio.NewReaderSize(stdout, 1<<20)
-	go c.receive()
 	_, err = c.call("initialize", map[string]any{
 		"protocolVersion": "2025-11-25", "capabilities": map[string]any{},
 		"clientInfo": map[string]any{"name": "bench", "version": "1"},
@@ -50,31 +51,44 @@ func start(argv []string) (*client, error) {
 	return c, err
 }
 
-// receive hands every answer to the call that waits for it.
-func (c *client) receive() {
-	for {
-		line, err := c.out.ReadBytes('\n')
-		if err != nil {
+// concurrent makes calls from many goroutines possible from now on.
+func (c *client) concurrent() {
+	c.waiting = map[int]chan []byte{}
+	go func() {
+		for {
+			line, err := c.out.ReadBytes('\n')
 			c.mu.Lock()
-			for _, ch := range c.waiting {
-				close(ch)
+			if err != nil {
+				for _, ch := range c.waiting {
+					close(ch)
+				}
+				c.mu.Unlock()
+				return
 			}
-			c.waiting = nil
+			id := idOf(line)
+			ch := c.waiting[id]
+			delete(c.waiting, id)
 			c.mu.Unlock()
-			return
+			if ch != nil {
+				ch <- line
+			}
 		}
-		var head struct{ ID int }
-		if json.Unmarshal(line, &head) != nil || head.ID == 0 {
-			continue
-		}
-		c.mu.Lock()
-		ch := c.waiting[head.ID]
-		delete(c.waiting, head.ID)
-		c.mu.Unlock()
-		if ch != nil {
-			ch <- line
-		}
+	}()
+}
+
+// idOf is the id of an answer, 0 for anything else. It stands at the start or at
+// the end of the line, according to the server.
+func idOf(line []byte) int {
+	const mark = `"id":`
+	i := bytes.LastIndex(line, []byte(mark))
+	if j := bytes.Index(line[:min(len(line), 40)], []byte(mark)); j >= 0 {
+		i = j
 	}
+	id := 0
+	if i >= 0 {
+		fmt.Sscanf(string(line[i+len(mark):min(i+len(mark)+12, len(line))]), "%d", &id)
+	}
+	return id
 }
 
 func (c *client) call(method string, params any) ([]byte, error) {
@@ -82,25 +96,39 @@ func (c *client) call(method string, params any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	ch := make(chan []byte, 1)
 	c.mu.Lock()
 	c.next++
 	id := c.next
-	if c.waiting == nil {
-		c.mu.Unlock()
-		return nil, io.ErrUnexpectedEOF
+	var ch chan []byte
+	if c.waiting != nil {
+		ch = make(chan []byte, 1)
+		c.waiting[id] = ch
 	}
-	c.waiting[id] = ch
 	_, err = fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", id, method, body)
 	c.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	answer, ok := <-ch
+	if ch == nil {
+		return c.answer(id)
+	}
+	line, ok := <-ch
 	if !ok {
 		return nil, io.ErrUnexpectedEOF
 	}
-	return answer, nil
+	return line, nil
+}
+
+func (c *client) answer(id int) ([]byte, error) {
+	for {
+		line, err := c.out.ReadBytes('\n')
+		if err != nil {
+			return nil, err
+		}
+		if idOf(line) == id {
+			return line, nil
+		}
+	}
 }
 
 // tool calls a tool and fails on a tool error, so that no refusal is timed as a

@@ -156,6 +156,7 @@ func loaded(calls int, what func(contender) (string, map[string]any)) job {
 }
 
 func hammer(cl *client, c contender, calls int, what func(contender) (string, map[string]any)) error {
+	cl.concurrent()
 	var wg sync.WaitGroup
 	errs := make(chan error, 16)
 	for range 16 {
