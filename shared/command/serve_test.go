@@ -2,7 +2,6 @@ package command_test
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/restrict"
 )
 
@@ -77,7 +77,7 @@ func TestTheProcessIsRestrictedAfterEverythingIsOpen(t *testing.T) {
 }
 
 func TestAPartThatDoesNotHold(t *testing.T) {
-	fails := func(restrict.Rules) (restrict.Report, error) { return nil, errors.New("kernel says no") }
+	fails := func(restrict.Rules) (restrict.Report, error) { return nil, fault.New(fault.Unavailable, "kernel says no", "") }
 	for _, c := range []struct {
 		what     string
 		mode     string
@@ -87,7 +87,7 @@ func TestAPartThatDoesNotHold(t *testing.T) {
 		says     []string
 	}{
 		{"under auto it is told and served", "auto", lacks, 0, true, []string{"network", "the kernel is too old", "Use Linux 6.7"}},
-		{"under auto an error is told as well", "auto", fails, 0, true, []string{"kernel says no"}},
+		{"under auto an error stops the start: the process may be restricted in part", "auto", fails, 1, false, []string{"SYSTEM_002", "kernel says no"}},
 		{"under required it stops the start", "required", lacks, 1, false, []string{"SYSTEM_002", "the kernel is too old", "Use Linux 6.7"}},
 		{"under required an error stops it too", "required", fails, 1, false, []string{"SYSTEM_002", "kernel says no"}},
 		{"under off nobody asks", "off", func(restrict.Rules) (restrict.Report, error) { panic("asked") }, 0, true, nil},

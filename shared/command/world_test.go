@@ -3,7 +3,6 @@ package command_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -115,7 +114,7 @@ func newWorld(t *testing.T) *world {
 	return &world{
 		dir: dir, state: state, program: fake(), stdin: strings.NewReader(""),
 		environ:  []string{"XDG_STATE_HOME=" + state, "HOME=" + state, "USERPROFILE=" + state},
-		restrict: func(restrict.Rules) (restrict.Report, error) { return nil, errors.New("not restricted in tests") },
+		restrict: func(restrict.Rules) (restrict.Report, error) { return nil, nil },
 	}
 }
 

@@ -23,7 +23,7 @@ func Self(r Rules) (Report, error) {
 	m := inspect()
 	trials := newTrials(r)
 	if err := m.apply(r); err != nil {
-		return nil, fault.New(fault.Unavailable, "the process could not be restricted", "Run the server without restriction, or on another kernel").Because(err)
+		return nil, fault.New(fault.Unavailable, "the process could not be restricted", "Run the server without restriction (--restrict off), or on another kernel").Because(err)
 	}
 	return m.report(r, trials.run()), nil
 }
