@@ -77,7 +77,9 @@ func TestTheProcessIsRestrictedAfterEverythingIsOpen(t *testing.T) {
 }
 
 func TestAPartThatDoesNotHold(t *testing.T) {
-	fails := func(restrict.Rules) (restrict.Report, error) { return nil, fault.New(fault.Unavailable, "kernel says no", "") }
+	fails := func(restrict.Rules) (restrict.Report, error) {
+		return nil, fault.New(fault.Unavailable, "kernel says no", "")
+	}
 	for _, c := range []struct {
 		what     string
 		mode     string
