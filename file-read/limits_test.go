@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/multiollama/mcp-server/shared/mcptest"
+	"github.com/multiollama/mcp-server/shared/restrict"
 )
 
 // released builds the server as it is released, once: the test binary itself is
@@ -215,5 +216,25 @@ func TestNoDescriptorIsLeftOpen(t *testing.T) {
 	}
 	if after := openFiles(t, server.PID()); len(after) > len(before) {
 		t.Errorf("open before:\n%s\nafter:\n%s", strings.Join(before, "\n"), strings.Join(after, "\n"))
+	}
+}
+
+func TestTheProcessHasGivenUpWhatItDoesNotNeed(t *testing.T) {
+	if !restrict.Probe().Holds() {
+		t.Skip("this kernel cannot restrict a process wholly; doctor says what it lacks")
+	}
+	dir := mcptest.Tree(t, "a.txt=a\n")
+	server := mcptest.Start(t, binary(t), "--allow-path", dir, "--restrict", "required", "--audit-log", filepath.Join(mcptest.Tree(t), "audit.jsonl"))
+	if r := server.Call("file_read", `{"path":"a.txt"}`); r.Text != "a\n" {
+		t.Errorf("reading: %s", r.Text)
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", server.PID()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"NoNewPrivs:\t1", "Seccomp:\t2"} {
+		if !strings.Contains(string(status), line) {
+			t.Errorf("/proc does not say %q", line)
+		}
 	}
 }
