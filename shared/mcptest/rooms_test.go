@@ -1,6 +1,14 @@
 package mcptest
 
-import "testing"
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+)
 
 // The rooms of the shared module, one rule a line, and why.
 func TestEveryRoomTouchesOnlyWhatItMay(t *testing.T) {
@@ -12,6 +20,8 @@ func TestEveryRoomTouchesOnlyWhatItMay(t *testing.T) {
 		Pure("text/*.go"),
 		{Room: "confine/*.go", Never: []string{"os/exec", "net/http", "encoding/json", mcpGo, logging, Shared + "/toolkit", Shared + "/audit", Shared + "/text"},
 			Because: "confine opens names beneath the allowed directories and touches nothing else"},
+		{Room: "replace/*.go", Never: []string{"os/exec", "net/...", "encoding/json", "path/filepath", mcpGo, logging, Shared + "/toolkit", Shared + "/audit", Shared + "/text", Shared + "/settings"},
+			Because: "replace changes entries of directories that confine has opened, and knows no path of its own"},
 		{Room: "restrict/*.go", Never: []string{"encoding/json", mcpGo, logging, Shared + "/confine", Shared + "/toolkit"},
 			Because: "restrict gives up rights of the process and decides nothing"},
 		{Room: "audit/*.go", Never: []string{"os/exec", "net/...", mcpGo, Shared + "/toolkit", Shared + "/confine"},
@@ -22,11 +32,75 @@ func TestEveryRoomTouchesOnlyWhatItMay(t *testing.T) {
 			Because: "stdio carries messages over the streams it is given and looks no further into them than it must"},
 		{Room: "settings/*.go", Never: []string{"os/exec", "net/...", mcpGo, Shared + "/toolkit", Shared + "/confine"},
 			Because: "settings turn flags, environment and file into values; using them belongs to others"},
-		{Room: "fault/*.go glob/*.go text/*.go confine/*.go restrict/*.go audit/*.go settings/*.go command/*.go mcptest/*.go",
+		{Room: "fault/*.go glob/*.go text/*.go confine/*.go replace/*.go restrict/*.go audit/*.go settings/*.go command/*.go mcptest/*.go",
 			Except:  []string{"call.go"}, // of command: it prints a result, which has mcp-go's type
 			Never:   []string{mcpGo},
 			Because: "only toolkit and the transports know the protocol's library"},
-		Untested("fault/*.go glob/*.go text/*.go confine/*.go restrict/*.go audit/*.go settings/*.go stdio/*.go toolkit/*.go command/*.go"),
+		Untested("fault/*.go glob/*.go text/*.go confine/*.go replace/*.go restrict/*.go audit/*.go settings/*.go stdio/*.go toolkit/*.go command/*.go"),
 	}
 	Imports(t, rules...)
+}
+
+// Package confine hands out descriptors of directories, with which anything can be
+// changed in them, through two methods only. They are for package replace.
+func TestOnlyReplaceIsHandedDescriptorsOfDirectories(t *testing.T) {
+	shared, err := moduleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	users := map[string]bool{}
+	for _, file := range programFiles(t, filepath.Dir(shared)) {
+		room := filepath.ToSlash(filepath.Dir(file))
+		if uses(t, filepath.Join(filepath.Dir(shared), file), "OpenParent", "Control") {
+			users[room] = true
+		}
+	}
+	if !users["shared/replace"] {
+		t.Error("shared/replace does not use the gate: the rule guards nothing")
+	}
+	for room := range users {
+		if room != "shared/replace" {
+			t.Errorf("%s takes a descriptor of a directory from confine: changing files belongs to shared/replace", room)
+		}
+	}
+}
+
+// programFiles is every Go file of the project but tests, relative to its root.
+func programFiles(t *testing.T, root string) (files []string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch name := d.Name(); {
+		case err != nil:
+			return err
+		case d.IsDir() && path != root && (name == "node_modules" || name == "testdata" || name[0] == '.'):
+			return filepath.SkipDir
+		case strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go"):
+			rel, err := filepath.Rel(root, path)
+			files = append(files, rel)
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// uses says whether a file selects one of names from anything.
+func uses(t *testing.T, file string, names ...string) (found bool) {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok {
+			for _, name := range names {
+				found = found || s.Sel.Name == name
+			}
+		}
+		return !found
+	})
+	return found
 }

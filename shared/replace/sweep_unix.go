@@ -1,0 +1,60 @@
+//go:build linux || darwin
+
+package replace
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/multiollama/mcp-server/shared/confine"
+	"github.com/multiollama/mcp-server/shared/fault"
+)
+
+// sweep removes the leftovers in an open directory, unless somebody is writing there.
+func sweep(p confine.Path, dir int) (removed int, err error) {
+	err = again(func() error { return unix.Flock(dir, unix.LOCK_EX|unix.LOCK_NB) })
+	if err == unix.EWOULDBLOCK {
+		return 0, nil // whoever writes there now could be using what looks left over
+	}
+	if err != nil {
+		return 0, fault.New(fault.Unavailable, "the directory "+shown(p)+" cannot be locked, so that what is left over cannot be told from what is in use",
+			"Remove files called "+draftPrefix+"… by hand when no server runs").With("path", p.String()).Because(err)
+	}
+	names, err := namesIn(dir)
+	if err != nil {
+		return 0, err
+	}
+	for _, name := range names {
+		if !leftOver(dir, name) {
+			continue
+		}
+		if failed := unix.Unlinkat(dir, name, 0); failed != nil {
+			err = errors.Join(err, failed)
+			continue
+		}
+		removed++
+	}
+	return removed, err
+}
+
+// leftOver knows a draft by its name, by being a regular file, and by its owner.
+func leftOver(dir int, name string) bool {
+	var st unix.Stat_t
+	return isDraft(name) &&
+		unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil &&
+		st.Mode&unix.S_IFMT == unix.S_IFREG &&
+		int(st.Uid) == os.Geteuid()
+}
+
+// namesIn lists by the descriptor, past the rules that leave entries out of listings.
+func namesIn(dir int) ([]string, error) {
+	own, err := unix.FcntlInt(uintptr(dir), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(own), "directory")
+	names, err := f.Readdirnames(-1)
+	return names, errors.Join(err, f.Close())
+}

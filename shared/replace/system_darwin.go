@@ -1,0 +1,58 @@
+package replace
+
+import (
+	"golang.org/x/sys/unix"
+)
+
+// originalFlags open the file that is to be replaced; a clone is made of what can be read.
+const originalFlags = unix.O_RDWR
+
+// cloneACL is CLONE_ACL of sys/clonefile.h, which golang.org/x/sys does not have.
+const cloneACL = 0x4
+
+// open makes the draft. macOS has no files without a name. In the place of an old
+// file the draft begins as its clone (clonefile(2)), the only way without the C
+// library to keep its access control list, and is then emptied.
+func (d *draft) open(old *original) (int, error) {
+	name, flags := draftName(), unix.O_CREAT|unix.O_EXCL
+	if old != nil {
+		flags = unix.O_TRUNC
+		if err := unix.Fclonefileat(int(old.file.Fd()), d.at.at, name, cloneACL); err != nil {
+			return -1, cannotKeep(d.at.path, "access control list", err)
+		}
+		d.name = name
+	}
+	fd, err := unix.Openat(d.at.at, name, flags|unix.O_NOFOLLOW|unix.O_WRONLY|unix.O_CLOEXEC, 0o666)
+	if err != nil {
+		if d.name != "" {
+			_ = unix.Unlinkat(d.at.at, name, 0) // the error that counts is the open's
+		}
+		return -1, err
+	}
+	d.name = name
+	return fd, nil
+}
+
+// keepAttributes has nothing to do: the clone has them.
+func (d *draft) keepAttributes(*original) error { return nil }
+
+// linkUnnamed is never reached: every draft has a name.
+func linkUnnamed(int, int, string) error { return unix.ENOTSUP }
+
+func renameExclusive(dir int, from, to string) error {
+	return unix.RenameatxNp(dir, from, dir, to, unix.RENAME_EXCL)
+}
+
+func exchange(dir int, a, b string) error {
+	return unix.RenameatxNp(dir, a, dir, b, unix.RENAME_SWAP)
+}
+
+// syncDirectory flushes the drive's cache too; fsync(2) of macOS does not. The draft
+// is written out by os.File.Sync, which does the same.
+func syncDirectory(dir int) error {
+	_, err := unix.FcntlInt(uintptr(dir), unix.F_FULLFSYNC, 0)
+	return err
+}
+
+func mtimeOf(st *unix.Stat_t) int64 { return st.Mtim.Nano() }
+func ctimeOf(st *unix.Stat_t) int64 { return st.Ctim.Nano() }
