@@ -1,0 +1,182 @@
+package executable
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strings"
+)
+
+// signature is one kind of content that can be run.
+type signature struct {
+	mime string
+	what string // "a program of Windows"
+	mark string // what it is recognised by
+	in   func(content []byte) bool
+}
+
+// signatures is the table. No content is of two rows, so that opening a type opens
+// what its row is about; only the mark at the end of a disk image may be added to
+// anything, and then both rows speak.
+var signatures = []signature{
+	{elf, "a program or library of Linux or Unix", "the mark of ELF", isELF},
+	{appImage, "an AppImage", "the mark AI within that of ELF", isAppImage},
+	{portable, "a program or library of Windows or DOS", "the mark MZ of Windows programs", isMZ},
+	{mach, "a program or library of macOS", "the mark of Mach-O", isMach},
+	{class, "compiled Java", "the mark CAFEBABE and a version of Java", isClass},
+	{wasm, "compiled WebAssembly", "the mark of WebAssembly", begins("\x00asm")},
+	{dalvik, "compiled code of Android", "the mark of DEX", isDalvik},
+	{jar, "a Java archive", "the manifest in the archive", isJar},
+	{android, "a package of Android", "the Android manifest in the archive", isAndroid},
+	{installer, "an installer of Windows", "an OLE file of Windows Installer, or one that does not show what it is", isInstaller},
+	{debian, "a package of Debian", "the member debian-binary", begins("!<arch>\ndebian-binary")},
+	{redhat, "a package of RPM", "the mark of RPM", begins("\xed\xab\xee\xdb")},
+	{applePackage, "an installer of macOS", "the mark of a xar archive", begins("xar!\x00")},
+	{diskImage, "a disk image of macOS", "the mark koly at its end", isDiskImage},
+	{shortcut, "a shortcut of Windows", "the mark of shortcuts", begins("L\x00\x00\x00\x01\x14\x02\x00\x00\x00\x00\x00\xc0\x00\x00\x00\x00\x00\x00\x46")},
+	{help, "a help file of Windows, which runs script", "the mark ITSF", begins("ITSF\x03\x00\x00\x00")},
+	{htmlApplication, "a page that Windows runs with full rights", "the tag hta:application", isHTMLApplication},
+	{desktopEntry, "a launcher of the desktop", "its first group [Desktop Entry]", isDesktopEntry},
+}
+
+func begins(mark string) func([]byte) bool {
+	return func(content []byte) bool { return bytes.HasPrefix(content, []byte(mark)) }
+}
+
+func isELF(b []byte) bool {
+	return bytes.HasPrefix(b, []byte("\x7fELF")) && !isAppImage(b)
+}
+
+// isAppImage finds type 1 and 2 of the AppImage specification.
+func isAppImage(b []byte) bool {
+	return bytes.HasPrefix(b, []byte("\x7fELF")) && len(b) > 10 && b[8] == 'A' && b[9] == 'I' && (b[10] == 1 || b[10] == 2)
+}
+
+// isMZ tells a program from text that begins with the letters MZ (or ZM, which DOS
+// takes as well). The header of a program has 64 bytes, and the last four of them are
+// an offset that Windows wants below 256 MiB: its highest byte is below 0x10.
+// Elsewhere in it, text has no other control characters than those of line ends.
+func isMZ(b []byte) bool {
+	if !bytes.HasPrefix(b, []byte("MZ")) && !bytes.HasPrefix(b, []byte("ZM")) {
+		return false
+	}
+	const header = 64
+	if len(b) >= header && b[header-1] < 0x10 {
+		return true
+	}
+	return bytes.IndexFunc(b[:min(len(b), header)], func(r rune) bool {
+		return r < ' ' && r != '\t' && r != '\n' && r != '\r'
+	}) >= 0
+}
+
+// cafebabe is the mark that Java and fat Mach-O files share. What follows it is the
+// version of Java, which began at 45, or the number of architectures, which is small.
+const (
+	cafebabe  = 0xcafebabe
+	firstJava = 45
+)
+
+func isClass(b []byte) bool {
+	return len(b) >= 8 && binary.BigEndian.Uint32(b) == cafebabe && binary.BigEndian.Uint16(b[6:]) >= firstJava
+}
+
+// isMach knows both orders of bytes and both widths, thin and fat.
+func isMach(b []byte) bool {
+	if len(b) < 4 {
+		return false
+	}
+	switch binary.BigEndian.Uint32(b) {
+	case 0xfeedface, 0xfeedfacf, 0xcefaedfe, 0xcffaedfe, 0xcafebabf, 0xbebafeca, 0xbfbafeca:
+		return true
+	case cafebabe:
+		return !isClass(b)
+	}
+	return false
+}
+
+// isDalvik wants the version and the NUL behind the mark, three letters and a line
+// end being text. dey is the optimised form, cdex the compact one.
+func isDalvik(b []byte) bool {
+	if len(b) < 8 || b[7] != 0 {
+		return false
+	}
+	mark := string(b[:4])
+	return mark == "dex\n" || mark == "dey\n" || mark == "cdex"
+}
+
+// isInstaller looks at the class of an OLE file's root, which Windows Installer
+// keeps at 000C1080 and following, so that old office documents are not refused. A
+// root that cannot be seen in b may be anything, and is taken for an installer.
+// The layout is that of [MS-CFB] 2.2 and 2.6.
+func isInstaller(b []byte) bool {
+	if !bytes.HasPrefix(b, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")) {
+		return false
+	}
+	const header, classAt, classLen = 512, 80, 16
+	if len(b) < header {
+		return true
+	}
+	shift := binary.LittleEndian.Uint16(b[30:])
+	if shift != 9 && shift != 12 {
+		return true
+	}
+	class := (int64(binary.LittleEndian.Uint32(b[48:]))+1)<<shift + classAt
+	if class+classLen > int64(len(b)) {
+		return true
+	}
+	root := string(b[class : class+classLen])
+	return root[0]&0xf0 == 0x80 && root[1:] == "\x10\x0c\x00\x00\x00\x00\x00\xc0\x00\x00\x00\x00\x00\x00\x46"
+}
+
+// isDiskImage finds the trailer of a UDIF image, 512 bytes from the end.
+func isDiskImage(b []byte) bool {
+	const trailer = 512
+	return len(b) >= trailer && bytes.HasPrefix(b[len(b)-trailer:], []byte("koly\x00\x00\x00\x04"))
+}
+
+func isJar(b []byte) bool { return archives(b, "META-INF/MANIFEST.MF") && !isAndroid(b) }
+
+func isAndroid(b []byte) bool { return archives(b, "AndroidManifest.xml") }
+
+// archives says whether a zip archive, as far as it is in b, has a member of that
+// name. A script may stand before the archive: Java skips it. Headers are looked for
+// everywhere rather than by the sizes that they tell, which may lie; so an archive in
+// which another is stored as it is counts as both.
+func archives(b []byte, member string) bool {
+	const local, nameLen, nameAt = "PK\x03\x04", 26, 30
+	if !bytes.HasPrefix(b, []byte(local)) && !bytes.HasPrefix(b, []byte("#!")) {
+		return false
+	}
+	for {
+		i := bytes.Index(b, []byte(local))
+		if i < 0 || len(b)-i < nameAt {
+			return false
+		}
+		b = b[i:]
+		end := nameAt + int(binary.LittleEndian.Uint16(b[nameLen:]))
+		if end <= len(b) && strings.EqualFold(string(b[nameAt:end]), member) {
+			return true
+		}
+		b = b[len(local):]
+	}
+}
+
+// isHTMLApplication wants markup from the first character on: a text that explains
+// the tag is none.
+func isHTMLApplication(b []byte) bool {
+	b = b[:min(len(b), Head)]
+	page := bytes.TrimLeft(bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")), " \t\r\n")
+	return bytes.HasPrefix(page, []byte("<")) && bytes.Contains(bytes.ToLower(page), []byte("<hta:application"))
+}
+
+// isDesktopEntry wants the group to come first, as the Desktop Entry Specification
+// does; only comments and empty lines may stand before it.
+func isDesktopEntry(b []byte) bool {
+	for line := range bytes.Lines(bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))) {
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 || line[0] == '#' {
+			continue
+		}
+		return bytes.HasPrefix(line, []byte("[Desktop Entry]")) || bytes.HasPrefix(line, []byte("[KDE Desktop Entry]"))
+	}
+	return false
+}
