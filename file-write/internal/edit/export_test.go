@@ -1,0 +1,24 @@
+package edit
+
+import "github.com/multiollama/mcp-server/shared/text"
+
+// Work looks for the nearest place of a text, and for the text itself, and gives
+// the steps each took.
+func Work(file, given string) (nearestSteps, findSteps int) {
+	n := nearest{file: file, given: given}
+	n.find()
+	f := newFinder(given)
+	for range f.each(file, true) {
+	}
+	if f.auto != nil {
+		findSteps = f.auto.steps
+	}
+	return n.work, findSteps
+}
+
+// WholeUnits says that the bytes and the characters of valid content are told
+// apart alike.
+func WholeUnits(content string, enc text.Encoding) bool {
+	p, err := openPage(content, enc)
+	return err == nil && newTracker(p).complete()
+}

@@ -1,0 +1,106 @@
+package edit
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// folding reads a text with everything left out that is easily mistaken: white
+// space, line ends, invisible characters and accents are skipped, capitals are
+// small, and characters that look like others are those others. Two texts that
+// fold to the same differ in nothing else.
+type folding struct {
+	s    string
+	from int    // where the character begins that the last rune came from
+	at   int    // where it ends
+	rest []byte // what is left of its decomposition
+	work *int   // characters looked at: what tests of the time look at
+}
+
+// longestDecomposition is in bytes. The few characters that are whole words or
+// sentences, such as U+FDFA, stay as they are: eighteen letters for three bytes
+// would make a file of them a burden.
+const longestDecomposition = 12
+
+// next is the next rune, not ok at the end.
+func (f *folding) next() (rune, bool) {
+	for {
+		*f.work++
+		if len(f.rest) > 0 {
+			r, n := utf8.DecodeRune(f.rest)
+			f.rest = f.rest[n:]
+			if r, shown := folded(r); shown {
+				return r, true
+			}
+			continue
+		}
+		if f.at >= len(f.s) {
+			return 0, false
+		}
+		if c := f.s[f.at]; c < utf8.RuneSelf {
+			f.from, f.at = f.at, f.at+1
+			if c > ' ' && c != 0x7F {
+				return plainASCII(c), true
+			}
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(f.s[f.at:])
+		f.from, f.at = f.at, f.at+n
+		if likeness[r] == 0 {
+			if d := norm.NFKD.PropertiesString(f.s[f.from:]).Decomposition(); len(d) > 0 && len(d) <= longestDecomposition {
+				f.rest = d
+				continue
+			}
+		}
+		if r, shown := folded(r); shown {
+			return r, true
+		}
+	}
+}
+
+// folded is one character without case and disguise, not shown where it is
+// skipped.
+func folded(r rune) (rune, bool) {
+	if r < utf8.RuneSelf {
+		return plainASCII(byte(r)), r > ' ' && r != 0x7F
+	}
+	if plain := likeness[r]; plain != 0 {
+		return plain, true
+	}
+	return unicode.ToLower(r), !skipped(r)
+}
+
+func plainASCII(c byte) rune {
+	switch {
+	case c >= 'A' && c <= 'Z':
+		return rune(c) + 'a' - 'A'
+	case c == '`':
+		return '\''
+	}
+	return rune(c)
+}
+
+// skipped says that a character beyond ASCII is blank, invisible or an accent.
+func skipped(r rune) bool {
+	return !unicode.IsLetter(r) && unicode.In(r, unicode.Mn, unicode.Cf, unicode.Cc, unicode.Z)
+}
+
+// likeness is the ASCII that characters are taken for which Unicode does not
+// itself decompose to it (as it does the full-width forms): quotes and dashes of
+// typography, and the letters of other alphabets that look the same, after the
+// confusables of Unicode Technical Standard 39.
+var likeness = map[rune]rune{
+	'‘': '\'', '’': '\'', '‚': '\'', '‛': '\'', '′': '\'', '´': '\'', 'ʼ': '\'', '‹': '\'', '›': '\'',
+	'“': '"', '”': '"', '„': '"', '‟': '"', '″': '"', '«': '"', '»': '"', '〝': '"', '〞': '"',
+	'‐': '-', '‑': '-', '‒': '-', '–': '-', '—': '-', '―': '-', '−': '-', '﹣': '-',
+	'⁄': '/', '∕': '/', '∶': ':', '∗': '*', '·': '.', '․': '.',
+	'а': 'a', 'в': 'b', 'с': 'c', 'ԁ': 'd', 'е': 'e', 'һ': 'h', 'і': 'i', 'ј': 'j', 'к': 'k', 'ӏ': 'l', 'м': 'm', 'н': 'h',
+	'о': 'o', 'р': 'p', 'ѕ': 's', 'т': 't', 'у': 'y', 'ѵ': 'v', 'ԝ': 'w', 'х': 'x',
+	'А': 'a', 'В': 'b', 'С': 'c', 'Е': 'e', 'Н': 'h', 'І': 'i', 'Ј': 'j', 'К': 'k', 'Ӏ': 'l', 'М': 'm',
+	'О': 'o', 'Р': 'p', 'Ѕ': 's', 'Т': 't', 'У': 'y', 'Х': 'x',
+	'α': 'a', 'ι': 'i', 'κ': 'k', 'ν': 'v', 'ο': 'o', 'ρ': 'p', 'υ': 'u', 'χ': 'x',
+	'Α': 'a', 'Β': 'b', 'Ε': 'e', 'Ζ': 'z', 'Η': 'h', 'Ι': 'i', 'Κ': 'k', 'Μ': 'm', 'Ν': 'n', 'Ο': 'o',
+	'Ρ': 'p', 'Τ': 't', 'Υ': 'y', 'Χ': 'x', 'ı': 'i', 'ɑ': 'a', 'ɡ': 'g',
+}
