@@ -54,6 +54,7 @@ func FuzzWindows(f *testing.F) {
 			f.Add([]byte(text), offset, uint8(2), uint8(9), uint8(3))
 		}
 	}
+	f.Add([]byte("a line larger than its window"), int64(31), uint8(0), uint8(9), uint8(1)) // and nothing at the offset
 	f.Fuzz(func(t *testing.T, text []byte, offset int64, limit, maxBytes, block uint8) {
 		want := lines.Want{Offset: offset, Limit: int(limit), MaxBytes: 1 + int(maxBytes)}
 		z := lines.Small{Block: 1 + int(block), Ring: len(text) + 1, CountAll: 1 << 20}

@@ -32,7 +32,7 @@ func (z sizes) read(ctx context.Context, r io.ReaderAt, size int64, w Want) (Win
 	}
 	s := newScan(w, line)
 	if w.Limit == 0 {
-		s.out.Text = make([]byte, 0, max(0, min(int64(w.MaxBytes), size-at)))
+		s.room = max(0, min(int64(w.MaxBytes), size-at))
 	}
 	for pos := at; ; {
 		b, err := t.block(ctx, pos)

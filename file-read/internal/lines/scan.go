@@ -12,6 +12,7 @@ import (
 type scan struct {
 	want Want
 	out  Window
+	room int64 // bytes to set aside for the window when it begins
 
 	line    int64 // number of the line the next byte belongs to
 	within  bool  // that line has begun: a byte of it was seen
@@ -99,6 +100,9 @@ func (s *scan) take(b []byte) []byte {
 func (s *scan) keep(piece []byte) {
 	room := s.want.MaxLine - (len(s.out.Text) - s.current.at)
 	kept := min(room, len(piece))
+	if s.out.Text == nil {
+		s.out.Text = make([]byte, 0, max(s.room, int64(kept)))
+	}
 	s.out.Text = append(s.out.Text, piece[:kept]...)
 	if kept < len(piece) {
 		s.current.dropped += int64(len(piece) - kept)
