@@ -1,0 +1,217 @@
+package history
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+)
+
+const longestLine = 64 << 10 // bytes of a line of the index that tells a change
+
+// Keep stores what content holds, and that c is about to happen. When it returns
+// without an error both are on the disk. The change it returns has its ID, Time,
+// SHA256 and Bytes. content is read only where c.Existed, and before any lock is
+// taken, so that a slow one hinders nobody.
+//
+// Older changes go when this one would exceed the limits, never this one; while it is
+// being written the store may be larger than Limits.Bytes by its size. Content larger
+// than Limits.Bytes is fault.LimitReached. An error of content is returned as it is
+// by fault.From; a full disk is fault.DiskFull.
+func (s *Store) Keep(ctx context.Context, c Change, content io.Reader) (Change, error) {
+	if err := acceptable(c, content); err != nil {
+		return Change{}, err
+	}
+	c.ID, c.SHA256, c.Bytes = newID(), "", 0
+	if !c.Existed {
+		err := s.locked(ctx, func() error { return s.enter(&c) })
+		return told(c, err)
+	}
+	d, err := s.newDraft(ctx)
+	if err != nil {
+		return Change{}, failed("added to", err)
+	}
+	defer d.discard()
+	if c.SHA256, c.Bytes, err = d.fill(ctx, content, s.limits.Bytes); err != nil {
+		return Change{}, failed("added to", err)
+	}
+	good := s.intact(ctx, c)
+	err = s.locked(ctx, func() error {
+		if err := s.place(d, c, good); err != nil {
+			return err
+		}
+		return s.enter(&c)
+	})
+	return told(c, err)
+}
+
+func told(c Change, err error) (Change, error) {
+	if err != nil {
+		return Change{}, failed("added to", err)
+	}
+	return c, nil
+}
+
+func acceptable(c Change, content io.Reader) error {
+	switch {
+	case c.Path == "":
+		return fault.New(fault.ParamMissing, "a change without a path cannot be kept", "Name the path")
+	case !slices.Contains([]string{"overwrite", "edit", "move", "delete"}, c.Op):
+		return fault.New(fault.ParamInvalid, "a change of this kind cannot be kept", "Use overwrite, edit, move or delete").With("op", c.Op)
+	case c.Existed && content == nil:
+		return fault.New(fault.ParamMissing, "a change of a file cannot be kept without what was in it", "Pass the content")
+	}
+	return nil
+}
+
+// enter tells of c in the index, and of the changes that go for it. The lock is held
+// and the object is in its place.
+func (s *Store) enter(c *Change) error {
+	if s.index.dead > s.slack && s.index.dead > len(s.index.kept) {
+		if err := s.rewrite(); err != nil {
+			return err
+		}
+	}
+	c.Time = s.clock().UTC().Round(0)
+	l, err := encode(entry{Kept: recordOf(*c)})
+	if err == nil && len(l) > longestLine {
+		err = fault.New(fault.ParamInvalid, "the path or the request id of the change is too long", "Use a shorter path").With("limit_bytes", longestLine)
+	}
+	if err == nil {
+		err = s.commit(l, c.ID, c.Time)
+	}
+	if err != nil {
+		s.drop([]Change{*c})
+	}
+	return err
+}
+
+// commit adds lines to the index together with one about the changes that have to go
+// then, and removes their contents after that is durable. spare never goes.
+func (s *Store) commit(lines []byte, spare string, now time.Time) error {
+	at := s.index.size
+	s.index.read(lines)
+	gone := s.index.surplus(s.limits, s.most, now, spare)
+	if len(gone) > 0 {
+		l, err := encode(entry{Gone: ids(gone)})
+		if err != nil {
+			return err
+		}
+		s.index.read(l)
+		lines = append(lines, l...)
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	if err := s.append(lines, at); err != nil {
+		s.index = index{} // what it knows was not written: the next look reads all
+		return errors.Join(err, s.look())
+	}
+	s.drop(gone)
+	return nil
+}
+
+func ids(changes []Change) []string {
+	var all []string
+	for _, c := range changes {
+		all = append(all, c.ID)
+	}
+	return all
+}
+
+// surplus is what has to go, oldest first: what is too old, and what is too much.
+func (ix *index) surplus(l Limits, most int, now time.Time, spare string) []Change {
+	var gone []Change
+	total, count, freed := ix.bytes, len(ix.kept), map[string]int{}
+	for _, c := range ix.kept {
+		fits := now.Sub(c.Time) <= l.Age && total <= l.Bytes && count <= most
+		if fits || c.ID == spare {
+			continue
+		}
+		gone = append(gone, c)
+		count--
+		freed[c.SHA256]++
+		if c.Existed && freed[c.SHA256] == ix.refs[c.SHA256] {
+			total -= c.Bytes
+		}
+	}
+	return gone
+}
+
+// draft is a content on its way in. Its file is locked by the process that writes it:
+// one that nobody locks is a leftover.
+type draft struct {
+	root *os.Root
+	name string
+	file *os.File
+}
+
+// newDraft creates and locks a draft under the store's lock, so that no sweep comes
+// between the two.
+func (s *Store) newDraft(ctx context.Context) (*draft, error) {
+	d := &draft{root: s.root, name: draftName()}
+	return d, s.locked(ctx, func() error {
+		f, err := s.root.OpenFile(d.name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return err
+		}
+		d.file = f
+		if _, err := tryLock(f); err != nil {
+			d.discard()
+			return err
+		}
+		return nil
+	})
+}
+
+// discard removes the draft, unless it was placed.
+func (d *draft) discard() {
+	if d.file == nil {
+		return
+	}
+	d.file.Close()
+	d.root.Remove(d.name) // a failure leaves a leftover for the next Open
+	d.file = nil
+}
+
+// fill copies content, durably; it returns its SHA-256 and how many bytes it has.
+func (d *draft) fill(ctx context.Context, content io.Reader, most int64) (string, int64, error) {
+	h := sha256.New()
+	from := &source{ctx: ctx, r: io.LimitReader(content, most+1)}
+	if most+1 <= 0 {
+		from.r = content
+	}
+	n, err := io.Copy(io.MultiWriter(d.file, h), from)
+	if err != nil {
+		return "", 0, err
+	}
+	if n > most {
+		return "", 0, fault.New(fault.LimitReached, "the file holds more than the whole history may keep, "+strconv.FormatInt(most, 10)+" bytes",
+			"Ask the person who runs this server for a larger limit, or to make this change").With("limit_bytes", most)
+	}
+	return hex.EncodeToString(h.Sum(nil)), n, d.file.Sync()
+}
+
+// source reads until its context ends; its errors are the content's, not the store's.
+type source struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (s *source) Read(b []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, fault.From(err)
+	}
+	n, err := s.r.Read(b)
+	if err != nil && err != io.EOF {
+		err = fault.From(err)
+	}
+	return n, err
+}

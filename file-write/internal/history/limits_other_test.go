@@ -1,0 +1,5 @@
+//go:build !linux
+
+package history_test
+
+var platformChildren = map[string]func(args []string) error{}
