@@ -348,6 +348,9 @@ func TestWhatACrashLeavesIsRemovedByTheNextOpen(t *testing.T) {
 			if got := w.paths(s, history.Filter{}); got != c.want {
 				t.Errorf("%q instead of %q", got, c.want)
 			}
+			if index := w.read("index.jsonl"); !strings.HasSuffix(index, "}\n") {
+				t.Errorf("the index ends in %q", index[max(0, len(index)-20):])
+			}
 			if got := len(w.files("objects")); got != len(strings.Fields(c.want)) || len(w.files("drafts")) != 0 {
 				t.Errorf("%d contents, drafts %v", got, w.files("drafts"))
 			}
@@ -478,5 +481,32 @@ func TestARewrittenIndexSaysTheSameToEveryStore(t *testing.T) {
 	}
 	if got := w.paths(w.open(history.Limits{}), history.Filter{}); got != "t s r" {
 		t.Error(got)
+	}
+}
+
+func TestADamagedLineSurvivesARewriteOfTheIndex(t *testing.T) {
+	w := newWorld(t)
+	s := w.open(history.Limits{Bytes: 3})
+	s.Bound(100, 4)
+	lost := w.keep(s, "lost", "zz")
+	hurt := strings.Replace(w.read("index.jsonl"), `"path":"lost"`, `"path":"lust"`, 1)
+	s.Close()
+	w.write("index.jsonl", hurt)
+	s = w.open(history.Limits{Bytes: 3})
+	s.Bound(100, 4)
+	for _, path := range strings.Split("abcdefghijklmnopqrst", "") {
+		w.keep(s, path, path)
+	}
+	index := w.read("index.jsonl")
+	if got := strings.Count(index, "\n"); got > 15 {
+		t.Fatalf("the index was not rewritten: %d lines", got)
+	}
+	if !strings.Contains(index, `"path":"lust"`) {
+		t.Error("the damaged line is gone")
+	}
+	s.Close()
+	w.open(history.Limits{Bytes: 3})
+	if w.read(object(lost)) != "zz" {
+		t.Error("its content is gone")
 	}
 }

@@ -210,6 +210,9 @@ func (s *Store) refresh() error {
 		}
 	}
 	s.index.read(added[:whole])
+	if s.index.size == 0 {
+		return s.rewrite()
+	}
 	return nil
 }
 

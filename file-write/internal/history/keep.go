@@ -85,7 +85,7 @@ func (s *Store) enter(c *Change) error {
 		err = fault.New(fault.ParamInvalid, "the path or the request id of the change is too long", "Use a shorter path").With("limit_bytes", longestLine)
 	}
 	if err == nil {
-		err = s.commit(l, c.ID, c.Time)
+		err = s.commit(l, c.Time)
 	}
 	if err != nil {
 		s.drop([]Change{*c})
@@ -94,11 +94,11 @@ func (s *Store) enter(c *Change) error {
 }
 
 // commit adds lines to the index together with one about the changes that have to go
-// then, and removes their contents after that is durable. spare never goes.
-func (s *Store) commit(lines []byte, spare string, now time.Time) error {
+// then, and removes their contents after that is durable.
+func (s *Store) commit(lines []byte, now time.Time) error {
 	at := s.index.size
 	s.index.read(lines)
-	gone := s.index.surplus(s.limits, s.most, now, spare)
+	gone := s.index.surplus(s.limits, s.most, now)
 	if len(gone) > 0 {
 		l, err := encode(entry{Gone: ids(gone)})
 		if err != nil {
@@ -126,13 +126,14 @@ func ids(changes []Change) []string {
 	return all
 }
 
-// surplus is what has to go, oldest first: what is too old, and what is too much.
-func (ix *index) surplus(l Limits, most int, now time.Time, spare string) []Change {
+// surplus is what has to go, oldest first: what is too old, and what is too much. The
+// change that is being kept is last and fits alone: its draft was no larger than
+// l.Bytes, and its time is now.
+func (ix *index) surplus(l Limits, most int, now time.Time) []Change {
 	var gone []Change
 	total, count, freed := ix.bytes, len(ix.kept), map[string]int{}
 	for _, c := range ix.kept {
-		fits := now.Sub(c.Time) <= l.Age && total <= l.Bytes && count <= most
-		if fits || c.ID == spare {
+		if now.Sub(c.Time) <= l.Age && total <= l.Bytes && count <= most {
 			continue
 		}
 		gone = append(gone, c)

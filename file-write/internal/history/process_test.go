@@ -65,6 +65,9 @@ func whole(w *world, s *history.Store) map[string]bool {
 			w.Errorf("%s holds %d bytes of something else", c.Path, len(got))
 		}
 	}
+	if lost, err := s.Lost(); err != nil || lost > 0 {
+		w.Errorf("%d changes have no content: %v", lost, err)
+	}
 	if got := len(w.files("objects")); got != len(sums) {
 		w.Errorf("%d contents for %d that are listed", got, len(sums))
 	}
@@ -137,7 +140,7 @@ func TestAKillAtAnyMomentLosesNothingThatWasKept(t *testing.T) {
 			}
 			last = lines.Text()
 		}
-		time.Sleep(time.Duration(i*37%1000) * time.Microsecond)
+		time.Sleep(time.Duration(i*7919%20_000) * time.Microsecond)
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 // held.
 func (s *Store) tidy() error {
 	now := s.clock()
-	if err := s.commit(nil, "", now); err != nil {
+	if err := s.commit(nil, now); err != nil {
 		return err
 	}
 	if err := s.sweepDrafts(); err != nil {
