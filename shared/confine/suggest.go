@@ -5,6 +5,8 @@ import (
 	"path"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/multiollama/mcp-server/shared/typo"
 )
 
 const (
@@ -45,7 +47,10 @@ func (p Path) nearestTo(wanted string) (string, bool) {
 	for seen := 0; seen < mostCandidates; {
 		entries, err := d.Next(256)
 		for _, e := range entries {
-			if n := distance(strings.ToLower(wanted), strings.ToLower(e.Name), least); n < least && !hasControl(e.Name) {
+			if len(e.Name) > longestCandidate || hasControl(e.Name) {
+				continue
+			}
+			if n := typo.Distance(strings.ToLower(wanted), strings.ToLower(e.Name), least); n < least {
 				best, least = e.Name, n
 			}
 		}
@@ -60,38 +65,4 @@ func (p Path) nearestTo(wanted string) (string, bool) {
 func slips(name string) int {
 	n := utf8.RuneCountInString(name)
 	return min(n-1, 1+n/5, 3)
-}
-
-// distance counts the insertions, deletions, replacements and swaps of neighbours
-// that lead from a to b (optimal string alignment); limit or more is limit.
-func distance(a, b string, limit int) int {
-	if len(b) > longestCandidate {
-		return limit
-	}
-	x, y := []rune(a), []rune(b)
-	if max(len(x)-len(y), len(y)-len(x)) >= limit {
-		return limit
-	}
-	before, above, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
-	for j := range above {
-		above[j] = j
-	}
-	for i := range x {
-		row[0] = i + 1
-		for j := range y {
-			row[j+1] = min(above[j+1]+1, row[j]+1, above[j]+differ(x[i], y[j]))
-			if i > 0 && j > 0 && x[i] == y[j-1] && x[i-1] == y[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
-			}
-		}
-		before, above, row = above, row, before
-	}
-	return min(above[len(y)], limit)
-}
-
-func differ(a, b rune) int {
-	if a == b {
-		return 0
-	}
-	return 1
 }

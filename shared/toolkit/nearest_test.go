@@ -18,14 +18,3 @@ func TestTheNearestNameIsWhatAModelMeant(t *testing.T) {
 		t.Errorf("of no names %q is the nearest", got)
 	}
 }
-
-func TestEditsCountSwapsOnce(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"a", "", 1}, {"", "abc", 3}, {"abc", "acb", 1}, {"abcd", "badc", 2}, {"kitten", "sitting", 3}} {
-		if got := edits(c.a, c.b); got != c.want {
-			t.Errorf("%q to %q: %d, want %d", c.a, c.b, got, c.want)
-		}
-	}
-}
