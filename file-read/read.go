@@ -82,7 +82,7 @@ func (r *reader) readPath(ctx context.Context, p confine.Path, in readIn, budget
 		return readOut{}, tooLargeToReadWhole(info.Size)
 	}
 	want := lines.Want{Offset: in.Offset, Limit: in.Limit, MaxBytes: budget}
-	out, err := readOut{}, error(nil)
+	var out readOut
 	if whole {
 		out, err = readBytes(ctx, head, found.Encoding, want)
 	} else {

@@ -76,7 +76,7 @@ func (r *reader) search(ctx context.Context, in searchIn) (searchOut, error) {
 	} else {
 		err = s.file(ctx, p)
 	}
-	s.out.note = s.summary(in)
+	s.out.note = s.summary()
 	return s.out, err
 }
 
@@ -87,8 +87,9 @@ type search struct {
 	glob    *glob.Pattern
 	want    match.Want
 	output  string
-	max     int // matching lines
-	budget  int // bytes of text
+	max     int  // matching lines
+	budget  int  // bytes of text
+	flat    bool // only the files directly in a directory were looked at
 	out     searchOut
 }
 
@@ -127,6 +128,7 @@ func newSearch(in searchIn, budget int) (*search, error) {
 
 func (s *search) directory(ctx context.Context, p confine.Path, in searchIn) error {
 	options := walk.Options{Recursive: in.Recursive, Hidden: true, Gitignore: in.Gitignore}
+	s.flat = !in.Recursive
 	done := 0
 	skipped, err := walk.Each(ctx, p, options, s.look, func(f walk.File, got found) bool {
 		if done++; done%500 == 0 {
@@ -234,13 +236,13 @@ func contextBytes(h match.Hit) int {
 }
 
 // summary says what was searched, what was found and what was left out.
-func (s *search) summary(in searchIn) string {
+func (s *search) summary() string {
 	o := &s.out
 	b := fmt.Sprintf("[matching lines: %d, in %d of %d files searched]", o.Lines, o.Files, o.Searched)
 	switch {
 	case o.Cut:
 		b = fmt.Sprintf("[the first %d matching lines; more may follow: narrow the pattern, the path or glob, or raise max_results]", len(o.Hits))
-	case o.Lines == 0 && !in.Recursive && o.Searched < 2:
+	case o.Lines == 0 && s.flat:
 		b += " [only the files directly in the directory were searched: give recursive]"
 	}
 	if note := o.Skipped.note(); note != "" {

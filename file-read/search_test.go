@@ -130,6 +130,30 @@ func TestASearchCountsWhatItLeftOut(t *testing.T) {
 	}
 }
 
+func TestTheHintToLookDeeperIsOnlyForADirectoryThatWasNotWalked(t *testing.T) {
+	r, _ := readerOf(t, "a.txt=hay", "b.txt=hay", "c.txt=hay", "sub/d.txt=needle")
+	for _, c := range []struct {
+		what string
+		in   searchIn
+		hint bool
+	}{
+		{"a directory without what is beneath", searchIn{Path: "."}, true},
+		{"the same with a match", searchIn{Path: ".", Regex: "hay"}, false},
+		{"a directory and what is beneath", searchIn{Path: ".", Recursive: true, Glob: "a*"}, false},
+		{"a file", searchIn{Path: "a.txt"}, false},
+	} {
+		if c.in.Regex == "" {
+			c.in.Regex = "needle"
+		}
+		c.in.MaxResults, c.in.Output = 10, "lines"
+		out, err := r.search(context.Background(), c.in)
+		is(t, c.what, err, "")
+		if got := strings.Contains(out.Text(), "give recursive"); got != c.hint {
+			t.Errorf("%s: hint is %t: %s", c.what, got, out.Text())
+		}
+	}
+}
+
 func TestContextLinesAndColumns(t *testing.T) {
 	r, _ := readerOf(t, "a.txt=one\ntwo\n  three\nfour\nfive\n")
 	out, err := r.search(context.Background(), searchIn{Path: "a.txt", Regex: "three", Context: 1, MaxResults: 10, Output: "lines"})

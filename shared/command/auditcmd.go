@@ -172,6 +172,15 @@ func moment(flag, word string, now time.Time) (time.Time, error) {
 		"Write 2h, 2026-01-31 or 2026-01-31T12:00:00Z")
 }
 
+// auditQuestion is the log and which of its events are meant.
+func (a *app) auditQuestion(f filterFlags) (file string, filter audit.Filter, err error) {
+	if file, err = a.auditLog(); err != nil {
+		return "", audit.Filter{}, err
+	}
+	filter, err = f.read(time.Now())
+	return file, filter, err
+}
+
 func (a *app) auditStats() *cobra.Command {
 	var f filterFlags
 	c := &cobra.Command{
@@ -179,11 +188,7 @@ func (a *app) auditStats() *cobra.Command {
 		Short: "Count events by tool, verdict and code, with durations",
 		Args:  a.noCommand,
 		RunE: func(*cobra.Command, []string) error {
-			file, err := a.auditLog()
-			if err != nil {
-				return err
-			}
-			filter, err := f.read(time.Now())
+			file, filter, err := a.auditQuestion(f)
 			if err != nil {
 				return err
 			}
@@ -205,11 +210,7 @@ func (a *app) auditQuery() *cobra.Command {
 		Short: "Print the events that fit",
 		Args:  a.noCommand,
 		RunE: func(*cobra.Command, []string) error {
-			file, err := a.auditLog()
-			if err != nil {
-				return err
-			}
-			filter, err := f.read(time.Now())
+			file, filter, err := a.auditQuestion(f)
 			if err != nil {
 				return err
 			}
