@@ -50,7 +50,7 @@ func benchmarkCall(b *testing.B, dir, tool, args string) {
 		b.Fatal(err)
 	}
 	defer roots.Close()
-	r := &reader{roots: roots, maxBytes: 128 << 10}
+	r := &reader{scope: confine.NewScope(roots, nil), maxBytes: 128 << 10}
 	server, err := toolkit.NewServer(toolkit.Config{Name: "file-read", Version: "bench", Vocabulary: vocabularies(r)[0], Audit: log, Locate: roots.Locate})
 	if err != nil {
 		b.Fatal(err)

@@ -72,7 +72,7 @@ func formatSize(n int64) string {
 }
 
 func (r *reader) fsInfo(ctx context.Context, in fsPathIn) (fsOut, error) {
-	p, err := r.path(ctx, in.Path)
+	p, err := r.scope.Parse(ctx, in.Path)
 	if err != nil {
 		return fsOut{}, err
 	}

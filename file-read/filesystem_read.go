@@ -60,7 +60,7 @@ type fsResource struct {
 // fsReadMedia reads any file as bytes; --allow-mime, which is */* by default in
 // this vocabulary, narrows it.
 func (r *reader) fsReadMedia(ctx context.Context, in fsPathIn) (fsMediaOut, error) {
-	p, err := r.path(ctx, in.Path)
+	p, err := r.scope.Parse(ctx, in.Path)
 	if err != nil {
 		return fsMediaOut{}, err
 	}

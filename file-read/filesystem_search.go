@@ -17,7 +17,7 @@ type fsSearchIn struct {
 }
 
 func (r *reader) fsSearch(ctx context.Context, in fsSearchIn) (fsOut, error) {
-	p, err := r.path(ctx, in.Path)
+	p, err := r.scope.Parse(ctx, in.Path)
 	if err != nil {
 		return fsOut{}, err
 	}

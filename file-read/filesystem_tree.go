@@ -25,7 +25,7 @@ type fsNode struct {
 }
 
 func (r *reader) fsTree(ctx context.Context, in fsTreeIn) (fsOut, error) {
-	p, err := r.path(ctx, in.Path)
+	p, err := r.scope.Parse(ctx, in.Path)
 	if err != nil {
 		return fsOut{}, err
 	}

@@ -43,7 +43,7 @@ type findOut struct {
 }
 
 func (r *reader) find(ctx context.Context, in findIn) (findOut, error) {
-	p, err := r.path(ctx, in.Base)
+	p, err := r.scope.Parse(ctx, in.Base)
 	if err != nil {
 		return findOut{}, err
 	}

@@ -40,7 +40,7 @@ type infoOut struct {
 }
 
 func (r *reader) info(ctx context.Context, in infoIn) (infoOut, error) {
-	p, err := r.path(ctx, in.Path)
+	p, err := r.scope.Parse(ctx, in.Path)
 	if err != nil {
 		return infoOut{}, err
 	}

@@ -53,7 +53,7 @@ type entry struct {
 }
 
 func (r *reader) list(ctx context.Context, in listIn) (listOut, error) {
-	p, err := r.path(ctx, in.Dir)
+	p, err := r.scope.Parse(ctx, in.Dir)
 	if err != nil {
 		return listOut{}, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/multiollama/mcp-server/shared/command"
-	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/restrict"
 	"github.com/multiollama/mcp-server/shared/settings"
 )
@@ -36,25 +35,15 @@ func defaults(s *settings.Set) {
 	}
 }
 
-func open(_ context.Context, s *settings.Set) (*command.Service, error) {
-	options := confine.Options{
-		Deny:         s.List("deny-path"),
-		DenySecrets:  s.Bool("deny-secrets"),
-		RelativeOnly: s.Text("vocabulary") == "agent",
-		HidePaths:    s.Bool("hide-paths"),
-	}
-	if s.Text("symlinks") == "within" {
-		options.Symlinks = confine.Within
-	}
-	roots, err := confine.Open(s.List("allow-path"), options)
+func open(_ context.Context, s *settings.Set, _ command.Own) (*command.Service, error) {
+	roots, scope, err := command.OpenDirectories(s, nil, s.Text("vocabulary") == "agent")
 	if err != nil {
 		return nil, err
 	}
 	r := &reader{
-		roots:       roots,
-		maxBytes:    int(s.Size("max-read-bytes")),
-		media:       s.List("allow-mime"),
-		followRoots: s.Bool("follow-roots"),
+		scope:    scope,
+		maxBytes: int(s.Size("max-read-bytes")),
+		media:    s.List("allow-mime"),
 	}
 	return &command.Service{
 		Roots:        roots,

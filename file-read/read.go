@@ -50,7 +50,7 @@ type readOut struct {
 }
 
 func (r *reader) read(ctx context.Context, in readIn) (readOut, error) {
-	p, err := r.path(ctx, in.Path)
+	p, err := r.scope.Parse(ctx, in.Path)
 	if err != nil {
 		return readOut{}, err
 	}

@@ -63,7 +63,7 @@ func (r *reader) readOne(ctx context.Context, name string, limit, budget int) on
 	if budget <= 0 {
 		return failed(name, fault.New(fault.LimitReached, "the files before this one filled the answer", "Read it in a call of its own"))
 	}
-	p, err := r.path(ctx, name)
+	p, err := r.scope.Parse(ctx, name)
 	if err != nil {
 		return failed(name, err)
 	}

@@ -28,7 +28,7 @@ func resources(r *reader) *toolkit.Resources {
 }
 
 func (r *reader) readResource(ctx context.Context, uri string) ([]toolkit.ResourceContent, error) {
-	p, err := r.path(ctx, uri)
+	p, err := r.scope.Parse(ctx, uri)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func tooLargeForResource(size int64, limit int) error {
 // completePath completes what the person has typed of the template's {+path}: an
 // absolute path without its first slash.
 func (r *reader) completePath(ctx context.Context, prefix string) (values []string, total int, more bool, err error) {
-	roots, err := r.allowed(ctx)
+	roots, err := r.scope.Roots(ctx)
 	if err != nil {
 		return nil, 0, false, err
 	}

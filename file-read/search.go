@@ -59,7 +59,7 @@ type hit struct {
 }
 
 func (r *reader) search(ctx context.Context, in searchIn) (searchOut, error) {
-	p, err := r.path(ctx, in.Path)
+	p, err := r.scope.Parse(ctx, in.Path)
 	if err != nil {
 		return searchOut{}, err
 	}

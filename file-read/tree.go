@@ -36,7 +36,7 @@ type treeOut struct {
 }
 
 func (r *reader) tree(ctx context.Context, in treeIn) (treeOut, error) {
-	p, err := r.path(ctx, in.Path)
+	p, err := r.scope.Parse(ctx, in.Path)
 	if err != nil {
 		return treeOut{}, err
 	}

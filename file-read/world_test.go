@@ -22,7 +22,7 @@ func readerOn(t *testing.T, dir string, o confine.Options) *reader {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { roots.Close() })
-	return &reader{roots: roots, maxBytes: 128 << 10}
+	return &reader{scope: confine.NewScope(roots, nil), maxBytes: 128 << 10}
 }
 
 // is checks a code; the empty one means no error.

@@ -13,9 +13,14 @@ import (
 	"github.com/multiollama/mcp-server/shared/toolkit"
 )
 
-// maxArguments is the most that --json - reads from stdin, in bytes: what one
-// message of a host may hold.
-const maxArguments = 16 << 20
+// maxMessage is the most that one message of a host may hold, in bytes, and the
+// most that --json - reads from stdin.
+func (a *app) maxMessage() int {
+	if a.MaxMessage > 0 {
+		return a.MaxMessage
+	}
+	return 16 << 20
+}
 
 func (a *app) callCommand() *cobra.Command {
 	var whole, output string
@@ -76,9 +81,9 @@ func (a *app) arguments(params map[string]toolkit.Param, pairs []string, whole s
 	case whole != "-":
 		return json.RawMessage(whole), nil
 	}
-	raw, err := io.ReadAll(io.LimitReader(a.env.Stdin, maxArguments+1))
-	if err == nil && len(raw) > maxArguments {
-		err = fault.New(fault.ParamInvalid, "the arguments on stdin are longer than 16 MiB", "Call with less")
+	raw, err := io.ReadAll(io.LimitReader(a.env.Stdin, int64(a.maxMessage())+1))
+	if err == nil && len(raw) > a.maxMessage() {
+		err = fault.New(fault.ParamInvalid, fmt.Sprintf("the arguments on stdin are longer than %d MiB", a.maxMessage()>>20), "Call with less")
 	}
 	return raw, err
 }

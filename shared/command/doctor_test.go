@@ -119,7 +119,9 @@ func TestDoctorChangesNothingButTheAuditLogItOpens(t *testing.T) {
 
 func TestAServerThatDoesNotOpenIsABadLine(t *testing.T) {
 	w := newWorld(t)
-	w.program.Open = func(context.Context, *settings.Set) (*command.Service, error) { return nil, os.ErrPermission }
+	w.program.Open = func(context.Context, *settings.Set, command.Own) (*command.Service, error) {
+		return nil, os.ErrPermission
+	}
 	if got := checks(t, w.must(t, 1, "doctor", "--json"))["server"]; got["verdict"] != "bad" {
 		t.Errorf("got %v", got)
 	}
@@ -127,8 +129,8 @@ func TestAServerThatDoesNotOpenIsABadLine(t *testing.T) {
 
 func TestTheZeroVerdictIsBad(t *testing.T) {
 	w := newWorld(t)
-	w.program.Open = func(ctx context.Context, s *settings.Set) (*command.Service, error) {
-		service, err := openFake(ctx, s)
+	w.program.Open = func(ctx context.Context, s *settings.Set, own command.Own) (*command.Service, error) {
+		service, err := openFake(ctx, s, own)
 		if err == nil {
 			service.Checks = func() []command.Check { return []command.Check{{Subject: "forgotten"}} }
 		}

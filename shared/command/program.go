@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -34,10 +35,19 @@ type Program struct {
 	// it; the other common ones are always there.
 	Flags []settings.Flag
 	// Open opens what the settings name. What it gives is closed at the end.
-	Open func(context.Context, *settings.Set) (*Service, error)
+	Open func(context.Context, *settings.Set, Own) (*Service, error)
 	// Defaults, where not nil, changes defaults by what is already known, the
 	// vocabulary above all. It runs after the settings are loaded.
 	Defaults func(*settings.Set)
+	// MaxMessage is the bytes of one message of a host, and of the arguments on
+	// the stdin of call; 0 is 16 MiB.
+	MaxMessage int
+}
+
+// Own is what belongs to the program itself rather than to what it serves.
+type Own struct {
+	State string   // directory where the servers keep what outlasts them; it need not exist; empty: none
+	Files []string // globs of what no tool may change: that directory, the audit log, the configuration
 }
 
 // Service is a server that is open and not yet serving.
@@ -49,6 +59,11 @@ type Service struct {
 	Instructions string               // for the model
 	Restrict     restrict.Rules       // what the process needs from now on; the audit log is added
 	Checks       func() []Check       // the server's own lines of doctor; nil: none
+
+	// Start opens what only a server at work needs, before the process is
+	// restricted; nil: nothing. Close gives it back, after Roots.
+	Start func(context.Context) error
+	Close func() error
 }
 
 // Environment is what a program gets from the system.
@@ -164,7 +179,7 @@ func (a *app) report(err error) int {
 
 // open is the service that set asks for, with its vocabulary picked.
 func (a *app) open(ctx context.Context, set *settings.Set) (*Service, error) {
-	service, err := a.Open(ctx, set)
+	service, err := a.Open(ctx, set, a.own(set, runtime.GOOS))
 	if err != nil || service.Vocabulary.Name != "" {
 		return service, err
 	}
@@ -176,10 +191,14 @@ func (a *app) open(ctx context.Context, set *settings.Set) (*Service, error) {
 
 // close gives back what the service holds.
 func (s *Service) close() error {
-	if s.Roots == nil {
-		return nil
+	var err error
+	if s.Roots != nil {
+		err = s.Roots.Close()
 	}
-	return s.Roots.Close()
+	if s.Close != nil {
+		err = errors.Join(err, s.Close())
+	}
+	return err
 }
 
 // pick is the vocabulary that --vocabulary and --toolsets ask for.

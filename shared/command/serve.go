@@ -40,7 +40,7 @@ func (a *app) serve(c *cobra.Command, _ []string) error {
 		s.log.Warn("stdin is a terminal: this waits for the messages of an MCP host; see --help")
 	}
 	return stdio.Serve(ctx, s.server, a.env.Stdin, a.env.Stdout, stdio.Options{
-		Drain: drain, Log: s.log, Context: toolkit.WithRequestID,
+		MaxLine: a.maxMessage(), Drain: drain, Log: s.log, Context: toolkit.WithRequestID,
 	})
 }
 

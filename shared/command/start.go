@@ -33,8 +33,8 @@ func (s *started) Close() {
 	}
 }
 
-// start opens the allowed directories, then the audit log, and then restricts
-// the process: in that order, since afterwards nothing more can be opened.
+// start opens the allowed directories, then the audit log and what else the
+// server needs, and then restricts the process: in that order, since afterwards nothing more can be opened.
 func (a *app) start(ctx context.Context) (*started, error) {
 	set, err := a.load()
 	if err != nil {
@@ -60,6 +60,11 @@ func (a *app) fill(ctx context.Context, s *started, set *settings.Set) error {
 	recorder, dir, err := a.openAudit(s, set)
 	if err != nil {
 		return err
+	}
+	if service.Start != nil {
+		if err := service.Start(ctx); err != nil {
+			return err
+		}
 	}
 	if s.server, err = toolkit.NewServer(a.config(service, set, recorder, s.log)); err != nil {
 		return err

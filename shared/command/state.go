@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/glob"
 	"github.com/multiollama/mcp-server/shared/settings"
 )
 
@@ -27,7 +28,29 @@ func defaultAuditFile(server, goos string, environ []string) (string, error) {
 		return "", fault.New(fault.Misconfigured, "there is no home directory to keep the audit log in",
 			"Name a file with --audit-log, or write --audit-log off")
 	}
-	return filepath.Join(dir, "mcp-server", "audit", server+".jsonl"), nil
+	return filepath.Join(dir, project, "audit", server+".jsonl"), nil
+}
+
+// project is the directory of all servers within the user's state directory.
+const project = "mcp-server"
+
+// own is what belongs to this program. The rotated files of the audit log begin
+// with its name.
+func (a *app) own(set *settings.Set, goos string) Own {
+	var own Own
+	if dir := stateDir(goos, a.env.Environ); dir != "" {
+		own.State = filepath.Join(dir, project)
+		own.Files = append(own.Files, glob.Quote(own.State))
+	}
+	if word := set.Text("audit-log"); word != "auto" && word != "stderr" && word != "off" {
+		dir, base := filepath.Split(word)
+		stem := strings.TrimSuffix(base, filepath.Ext(base))
+		own.Files = append(own.Files, glob.Quote(dir+stem)+".*")
+	}
+	if config := set.Text("config"); config != "" {
+		own.Files = append(own.Files, glob.Quote(config))
+	}
+	return own
 }
 
 // stateDir is where programs of a user keep state: $XDG_STATE_HOME where it is

@@ -84,7 +84,7 @@ func fake() command.Program {
 	}
 }
 
-func openFake(_ context.Context, s *settings.Set) (*command.Service, error) {
+func openFake(_ context.Context, s *settings.Set, _ command.Own) (*command.Service, error) {
 	roots, err := confine.Open(s.List("allow-path"), confine.Options{})
 	if err != nil {
 		return nil, err

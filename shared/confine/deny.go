@@ -50,7 +50,7 @@ const meta = `*?[{\`
 func (d *denyTexts) add(text, home string) *fault.Error {
 	text = norm.NFC.String(denySpelling(text))
 	if home != "" && (text == "~" || strings.HasPrefix(text, "~/")) {
-		text = literal(home) + text[1:]
+		text = glob.Quote(home) + text[1:]
 	}
 	switch {
 	case hasDotDot(text):
@@ -94,12 +94,7 @@ func (d *denyTexts) addReal(text string) {
 		dir, rest = up, "/"+path.Base(dir)+rest
 	}
 	real := strings.TrimSuffix(norm.NFC.String(realName(dir)), "/")
-	d.hosts = append(d.hosts, literal(real)+rest)
-}
-
-// literal is text as a pattern that matches itself only.
-func literal(text string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `{`, `\{`, `}`, `\}`).Replace(text)
+	d.hosts = append(d.hosts, glob.Quote(real)+rest)
 }
 
 func (d *denyTexts) addSecrets() {

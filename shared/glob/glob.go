@@ -52,6 +52,11 @@ func CompileFold(pattern string) (Pattern, error) { return compile(true, pattern
 // the zero Pattern.
 func CompileFoldAny(patterns ...string) (Pattern, error) { return compile(true, patterns...) }
 
+// Quote is text as a pattern that matches itself only.
+func Quote(text string) string { return quoted.Replace(text) }
+
+var quoted = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `{`, `\{`, `}`, `\}`)
+
 // String is the pattern as it was given.
 func (p Pattern) String() string { return p.text }
 

@@ -41,7 +41,7 @@ func newConn(ctx context.Context, h Handler, out io.Writer, o Options) *conn {
 		h:     h,
 		o:     o,
 		out:   newOutput(out),
-		calls: newCalls(8*o.MaxInFlight, 4*o.MaxLine),
+		calls: newCalls(8*o.MaxInFlight, o.held()),
 		asks:  newAsks(),
 		slots: make(chan struct{}, o.MaxInFlight),
 		turn:  make(chan struct{}),

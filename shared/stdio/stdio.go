@@ -77,6 +77,10 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// held is the bytes of lines that may be in flight together; one that is longer
+// comes in alone.
+func (o Options) held() int { return 4 * min(o.MaxLine, 16<<20) }
+
 // Serve answers what comes in until the input ends, ctx does, or the output
 // breaks.
 //
