@@ -13,9 +13,6 @@ const (
 // Chosen is the mechanism that Open chose.
 func (r *Roots) Chosen() Mechanism { return r.by }
 
-// Rel is what will be opened, relative to the allowed directory.
-func (p Path) Rel() string { return p.rel }
-
 // SecretTable is the patterns of the set, readable ones apart.
 func SecretTable() (denied, readable []string) {
 	for _, s := range secretTable {

@@ -52,6 +52,7 @@ func (p Path) openAbove() (d *Dir, entry Path, err error) {
 			return nil, p, p.wrongKind(Directory)
 		}
 		up.rel = path.Dir(p.rel)
+		up.fileOnly = false // p was judged with all that is above it
 		if !p.followed {
 			up.words = p.wordsUpTo(1)
 		}

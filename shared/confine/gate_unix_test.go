@@ -58,6 +58,28 @@ func TestTheGateForWritersLeadsOnlyInside(t *testing.T) {
 	})
 }
 
+func TestWhereAnEntryLiesIsToldByTheDirectoryThatIsOpen(t *testing.T) {
+	eachMechanism(t, func(t *testing.T, by confine.Mechanism) {
+		base := world(t, "allow/a/b/f", "allow/l => a", "allow/m => a/b/f", "allow/a/.env.example")
+		r := roots(t, by, confine.Options{Symlinks: confine.Within, DenySecrets: true}, base)
+		for name, want := range map[string]string{"a/b/f": "a/b/f", "l/b/f": "a/b/f", "m": "a/b/f", "new": "new", "l/.env.example": "a/.env.example"} {
+			p, err := r.Parse(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d, entry, err := p.OpenParent()
+			if err != nil {
+				t.Fatal(err)
+			}
+			real := d.Path().Child(entry)
+			d.Close()
+			if _, err := real.Stat(); real.Rel() != want || err != nil && name != "new" {
+				t.Errorf("%s lies at %q, want %q; %v", name, real.Rel(), want, err)
+			}
+		}
+	})
+}
+
 func madeThroughTheGate(r *confine.Roots, name string) (entry string, err error) {
 	p, err := r.Parse(name)
 	if err != nil {

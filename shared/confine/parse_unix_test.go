@@ -226,7 +226,7 @@ func TestTheZeroPathRefuses(t *testing.T) {
 			t.Errorf("%v, want SYSTEM_001", err)
 		}
 	}
-	if p.String() != "" || p.Abs() != "" {
-		t.Errorf("it is %q at %q", p, p.Abs())
+	if p.String() != "" || p.Abs() != "" || p.Rel() != "" {
+		t.Errorf("it is %q at %q, %q", p, p.Abs(), p.Rel())
 	}
 }

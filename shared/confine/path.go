@@ -35,6 +35,10 @@ func (p Path) Abs() string {
 	return filepath.FromSlash(path.Join(p.root.name, p.rel))
 }
 
+// Rel is the path from its allowed directory, with slashes, links that were followed
+// resolved; "." is the allowed directory itself. Like Abs it is not for opening.
+func (p Path) Rel() string { return p.rel }
+
 // Base is the last component.
 func (p Path) Base() string {
 	base := path.Base(p.words)

@@ -63,6 +63,9 @@ func (at *place) once(ctx context.Context, content []byte, old *original, publis
 	}
 	err = d.fill(ctx, content)
 	if err == nil {
+		err = at.rules.content(at.real, content)
+	}
+	if err == nil {
 		err = d.dress(old)
 	}
 	if err == nil {
@@ -122,7 +125,7 @@ func (d *draft) fill(ctx context.Context, content []byte) error {
 func (d *draft) dress(old *original) error {
 	fd := int(d.file.Fd())
 	if old == nil {
-		return unix.Fchmod(fd, d.mode)
+		return unix.Fchmod(fd, d.wanted())
 	}
 	if err := d.own(old); err != nil {
 		return err
@@ -131,6 +134,14 @@ func (d *draft) dress(old *original) error {
 		return err
 	}
 	return unix.Fchmod(fd, old.mode&^(unix.S_ISUID|unix.S_ISGID)&0o7777)
+}
+
+// wanted is the mode of a new file.
+func (d *draft) wanted() uint32 {
+	if d.at.mode == 0 {
+		return d.mode
+	}
+	return d.mode & uint32(d.at.mode.Perm())
 }
 
 func (d *draft) own(old *original) error {

@@ -20,6 +20,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strconv"
 
 	"github.com/multiollama/mcp-server/shared/confine"
@@ -40,9 +41,41 @@ const maxTries = 8
 // file that another program keeps locked is fault.Unavailable after five seconds. The
 // zero value is ready, may be used by many goroutines, and must not be copied.
 type Writer struct {
+	rules Rules
 	order order
 	lacks lacks
 	moved func(step) // tests change the world here; nil in a program
+}
+
+// Rules are asked about every change; what one refuses does not happen, and its error
+// is what the caller gets. They are asked with directories held open and files locked,
+// so they must not change anything through the same Writer. A nil rule refuses nothing.
+type Rules struct {
+	// Entry judges an entry that is to be made, changed, moved (both its names) or
+	// removed. real is where it lies: links on the way have been followed and the
+	// directory is open, so that nothing swapped after the judgement helps.
+	Entry func(real confine.Path) error
+	// Content judges what is about to stand under real, complete but not yet in place:
+	// all of it where it is at hand, else its first 64 KiB and, where it is longer, its
+	// last 512 bytes appended. It must not change or keep the slice.
+	Content func(real confine.Path, content []byte) error
+}
+
+// New is a Writer that asks r. The zero Writer has no rules.
+func New(r Rules) *Writer { return &Writer{rules: r} }
+
+func (r *Rules) entry(real confine.Path) error {
+	if r.Entry == nil {
+		return nil
+	}
+	return r.Entry(real)
+}
+
+func (r *Rules) content(real confine.Path, content []byte) error {
+	if r.Content == nil {
+		return nil
+	}
+	return r.Content(real, content)
 }
 
 // Options narrow a change.
@@ -50,6 +83,9 @@ type Options struct {
 	// ExpectedSHA256 is the hash, in hexadecimal, of the content that is to be
 	// replaced. "" expects nothing.
 	ExpectedSHA256 string
+	// Mode is the most that a new file's permissions may be, of 0666 and below what the
+	// umask and the directory's default rights say. 0 has no wish.
+	Mode fs.FileMode
 }
 
 // Result is what a change has done by the time it is told: the file and the name
@@ -68,7 +104,10 @@ func (w *Writer) Create(ctx context.Context, p confine.Path, content []byte, o O
 	if o.ExpectedSHA256 != "" {
 		return Result{}, fault.New(fault.ParamInvalid, "a new file has no content to expect", "Leave the expected hash out, or ask to overwrite")
 	}
-	return w.change(ctx, p, int64(len(content)), func(at *place) (Result, error) { return at.create(ctx, content) })
+	return w.change(ctx, p, int64(len(content)), func(at *place) (Result, error) {
+		at.mode = o.Mode
+		return at.create(ctx, content)
+	})
 }
 
 // Replace puts content in the place of what the file holds, or makes the file as
@@ -81,7 +120,10 @@ func (w *Writer) Create(ctx context.Context, p confine.Path, content []byte, o O
 // read-only, or whose owner or attributes cannot be kept, is fault.PermissionDenied.
 func (w *Writer) Replace(ctx context.Context, p confine.Path, content []byte, o Options) (Result, error) {
 	if o.ExpectedSHA256 == "" {
-		return w.change(ctx, p, int64(len(content)), func(at *place) (Result, error) { return at.replace(ctx, content) })
+		return w.change(ctx, p, int64(len(content)), func(at *place) (Result, error) {
+			at.mode = o.Mode
+			return at.replace(ctx, content)
+		})
 	}
 	want, err := hex.DecodeString(o.ExpectedSHA256)
 	if err != nil || len(want) != sha256.Size {
@@ -123,8 +165,12 @@ func (w *Writer) change(ctx context.Context, p confine.Path, size int64, do func
 		return Result{}, err
 	}
 	defer dir.Close() // nothing was written through it
+	at := &place{path: p, real: dir.Path().Child(name), dir: dir, name: name, rules: &w.rules, lacks: w.lacks, moved: w.moved}
+	if err := w.rules.entry(at.real); err != nil {
+		return Result{}, at.told(err)
+	}
 	err = dir.Control(func(fd uintptr) error {
-		at := &place{path: p, dir: dir, at: int(fd), name: name, lacks: w.lacks, moved: w.moved}
+		at.at = int(fd)
 		key, err := at.key()
 		if err != nil {
 			return at.told(err)
@@ -143,9 +189,12 @@ func (w *Writer) change(ctx context.Context, p confine.Path, size int64, do func
 // place is one entry of one open directory.
 type place struct {
 	path  confine.Path // for messages
+	real  confine.Path // for rules: where the entry lies
 	dir   *confine.Dir
 	at    int // the directory's descriptor
 	name  string
+	mode  fs.FileMode // what the caller wants of a new file; 0 for no wish
+	rules *Rules
 	lacks lacks
 	moved func(step)
 }
