@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"github.com/multiollama/mcp-server/shared/confine"
+	"github.com/multiollama/mcp-server/shared/mcptest"
 )
 
 // calls has a success and a failure for every tool of every vocabulary.
@@ -58,38 +56,17 @@ func TestEverySuccessAndEveryFailureObeysItsSchema(t *testing.T) {
 				t.Errorf("%s of %s has no call in the table", tool.Name, name)
 				continue
 			}
-			compile(t, tool.InputSchema())
-			schema := compile(t, tool.OutputSchema())
+			mcptest.Schema(t, tool.InputSchema())
+			obeys := mcptest.Schema(t, tool.OutputSchema())
 			for i, args := range pair {
 				r := s.Call(context.Background(), tool.Name, json.RawMessage(args))
 				if r.IsError != (i == 1) {
 					t.Errorf("%s of %s with %s: isError is %t: %v", tool.Name, name, args, r.IsError, r.Content)
 				}
-				value, err := jsonschema.UnmarshalJSON(bytes.NewReader([]byte(structured(t, r))))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := schema.Validate(value); err != nil {
+				if err := obeys([]byte(structured(t, r))); err != nil {
 					t.Errorf("%s of %s with %s: %v", tool.Name, name, args, err)
 				}
 			}
 		}
 	}
-}
-
-func compile(t *testing.T, schema json.RawMessage) *jsonschema.Schema {
-	t.Helper()
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("tool.json", document); err != nil {
-		t.Fatal(err)
-	}
-	compiled, err := c.Compile("tool.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return compiled
 }

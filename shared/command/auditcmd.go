@@ -153,23 +153,29 @@ func (f *filterFlags) read(now time.Time) (audit.Filter, error) {
 	return f.filter, err
 }
 
-// moment is the time that word means: so long before now, a day where now is,
-// or a time in full. Empty: the zero time.
+// moment is [Moment] of the value of a flag.
 func moment(flag, word string, now time.Time) (time.Time, error) {
+	t, ok := Moment(word, now)
+	if !ok {
+		return t, fault.New(fault.Misconfigured, fmt.Sprintf("--%s %s is no time", flag, word), "Write 2h, 2026-01-31 or 2026-01-31T12:00:00Z")
+	}
+	return t, nil
+}
+
+// Moment is the time that word means: so long before now (2h), a day where now is, or
+// a time in full (RFC 3339). Empty: the zero time.
+func Moment(word string, now time.Time) (t time.Time, ok bool) {
 	if word == "" {
-		return time.Time{}, nil
+		return time.Time{}, true
 	}
 	if ago, err := time.ParseDuration(word); err == nil && ago >= 0 {
-		return now.Add(-ago), nil
+		return now.Add(-ago), true
 	}
-	if t, err := time.Parse(time.RFC3339, word); err == nil {
-		return t, nil
+	t, err := time.Parse(time.RFC3339, word)
+	if err != nil {
+		t, err = time.ParseInLocation(time.DateOnly, word, now.Location())
 	}
-	if t, err := time.ParseInLocation(time.DateOnly, word, now.Location()); err == nil {
-		return t, nil
-	}
-	return time.Time{}, fault.New(fault.Misconfigured, fmt.Sprintf("--%s %s is no time", flag, word),
-		"Write 2h, 2026-01-31 or 2026-01-31T12:00:00Z")
+	return t, err == nil
 }
 
 // auditQuestion is the log and which of its events are meant.

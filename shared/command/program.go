@@ -99,6 +99,9 @@ func table(own []settings.Flag) []settings.Flag {
 	return append(common, own...)
 }
 
+// Settings are all flags of the program, in the order of its help.
+func (p Program) Settings() []settings.Flag { return table(p.Flags) }
+
 // app is one run of a program.
 type app struct {
 	Program

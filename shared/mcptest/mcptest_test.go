@@ -237,3 +237,20 @@ func TestASessionNeedsAScriptAndAProgram(t *testing.T) {
 		}
 	}
 }
+
+func TestGeneratedPartsOfADocumentAreCompared(t *testing.T) {
+	file := t.TempDir() + "/README.md"
+	if err := os.WriteFile(file, []byte("x\n<!-- begin: a -->\nas it was\n<!-- end: a -->\ny\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ what, name, body, want string }{
+		{"what the code says", "a", "as it was\n", ""},
+		{"another text", "a", "as it is\n", "not what the code says"},
+		{"no such part", "b", "", `no section "b"`},
+	} {
+		said := failures(func(t testing.TB) { Sections(t, file, map[string]string{c.name: c.body}) })
+		if c.want == "" && said != "" || !strings.Contains(said, c.want) {
+			t.Errorf("%s: %q", c.what, said)
+		}
+	}
+}

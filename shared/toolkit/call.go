@@ -39,6 +39,16 @@ func callFrom(ctx context.Context) *call {
 	return c
 }
 
+// Caller is which tool runs with ctx, and the id of the request that called it, as
+// in the audit log; empty where none does.
+func Caller(ctx context.Context) (tool, requestID string) {
+	c := callFrom(ctx)
+	if c == nil {
+		return "", ""
+	}
+	return c.event.Tool, c.id
+}
+
 // call takes a tool call all the way: rate limit, decoding, begin recorded,
 // function, end recorded, result.
 func (s *Server) call(ctx context.Context, t *Tool, args json.RawMessage, token mcp.ProgressToken) *mcp.CallToolResult {

@@ -126,3 +126,12 @@ func (p Param) words() string {
 	}
 	return "one of `" + strings.Join(p.Enum, "`, `") + "`"
 }
+
+// Markdown is the tools of the vocabulary, a section each, a level below [Tool.Markdown].
+func (v Vocabulary) Markdown() string {
+	var b strings.Builder
+	for _, tool := range v.Tools {
+		b.WriteString("\n#" + tool.Markdown())
+	}
+	return b.String() + "\n"
+}
