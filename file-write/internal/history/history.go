@@ -11,10 +11,12 @@
 // random letters. It also refuses to put anything back; who does must take care that
 // a content was verified to its end before it is used.
 //
-// Crashes: a content is durable before the line that tells of it, and the line that
-// lets a change go is durable before its content is removed. So whatever is listed
-// can be read, at whatever moment a process is killed; what a crash leaves besides is
-// removed by the next Open.
+// Crashes: a content is durable before the line that tells of it is written, and the
+// line that lets a change go is durable before its content is removed. So whatever is
+// listed can be read, at whatever moment a process is killed or the power goes; what a
+// crash leaves besides is removed by the next Open. What the file system must be told
+// for that, beyond the index itself, is told only once: a content that a line tells of
+// is durable already, and so is the directory of one.
 package history
 
 import (
@@ -45,14 +47,19 @@ type Change struct {
 	ID        string      // 26 letters of base32, chosen by Keep
 	Time      time.Time   // UTC, set by Keep
 	Path      string      // as the caller told it; never opened here
-	Op        string      // overwrite, edit, move or delete
+	To        string      // of a move: where it went; a text like Path
+	Op        string      // overwrite, edit, append, move, delete or restore
 	Tool      string      // the tool that was called
 	RequestID string      // of the call, as in the audit log
 	SHA256    string      // of the content before, lower-case hex, set by Keep; "" where nothing was
 	Bytes     int64       // of the content before, set by Keep
 	Mode      fs.FileMode // of the file before
 	Existed   bool        // was there a file? If not there is no content, and putting back means removing
+	Tree      bool        // it was a directory, and the content is an archive of it
 }
+
+// holds says whether c has a content. A move has none, since it takes nothing away.
+func (c Change) holds() bool { return c.Existed && c.To == "" }
 
 // Store is an open store; its methods may be called from several goroutines.
 type Store struct {
@@ -63,8 +70,9 @@ type Store struct {
 	most   int // changes
 	slack  int // dead lines
 
-	mu    sync.Mutex
-	index index // as it was at the last look; guarded by mu
+	mu     sync.Mutex
+	index  index           // as it was at the last look; guarded by mu
+	placed map[string]bool // directories of contents that are known to be durable; guarded by mu
 }
 
 // Open opens the store in dir, which is created, and its parents too, for this user
@@ -81,7 +89,7 @@ func Open(dir string, l Limits, clock func() time.Time) (*Store, error) {
 	if l.Age == 0 {
 		l.Age = defaultAge
 	}
-	s := &Store{limits: l, clock: clock, most: mostChanges, slack: fewDead}
+	s := &Store{limits: l, clock: clock, most: mostChanges, slack: fewDead, placed: map[string]bool{}}
 	if err := s.open(dir); err != nil {
 		return nil, failed("opened", err)
 	}
@@ -114,7 +122,7 @@ func prepare(root *os.Root) (*os.File, error) {
 		return nil, err
 	}
 	for _, name := range []string{objects, drafts} {
-		if err := mkdir(root, name); err != nil {
+		if _, err := mkdir(root, name); err != nil {
 			return nil, err
 		}
 	}

@@ -31,6 +31,9 @@ func TestWhatWasKeptIsThereAfterReopening(t *testing.T) {
 		{"a path out of the store, which is only a text", "x", edit("../../index.jsonl")},
 		{"every other field", "x", history.Change{Path: "p", Op: "delete", Tool: "delete_file", RequestID: "r<1>", Mode: os.ModeSetuid | 0o4755, Existed: true}},
 		{"a change before which there was nothing", "", history.Change{Path: "new", Op: "overwrite", Tool: "file_write"}},
+		{"a directory", "an archive", history.Change{Path: "/w/d", Op: "delete", Mode: os.ModeDir | 0o755, Existed: true, Tree: true}},
+		{"an append", "x", history.Change{Path: "/w/a", Op: "append", Existed: true}},
+		{"putting back", "x", history.Change{Path: "/w/a", Op: "restore", Existed: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)
@@ -220,6 +223,44 @@ func TestAClockThatGoesBackDoesNotChangeTheOrder(t *testing.T) {
 	}
 }
 
+// What is told with a change is what the clock said: a clock that is set back makes
+// later changes look older, and older ones as young as they said they are.
+func TestAClockThatGoesBackKeepsWhatWasToldSane(t *testing.T) {
+	w := newWorld(t)
+	limits := history.Limits{Age: 24 * time.Hour}
+	s := w.open(limits)
+	noon := w.now
+	w.keep(s, "at noon", "1")
+	w.now = noon.Add(-2 * time.Hour)
+	w.keep(s, "at ten, after noon", "2")
+	w.now = noon.Add(-40 * 24 * time.Hour)
+	last := w.keep(s, "weeks before", "3")
+	s.Close()
+	s = w.open(limits)
+	for _, c := range []struct {
+		name  string
+		since time.Time
+		want  string
+	}{
+		{"all", time.Time{}, "weeks before at ten, after noon at noon"},
+		{"since ten", noon.Add(-2 * time.Hour), "at ten, after noon at noon"},
+		{"since noon", noon, "at noon"},
+		{"since a moment that the clock has not seen", noon.Add(1), ""},
+	} {
+		if got := w.paths(s, history.Filter{Since: c.since}); got != c.want {
+			t.Errorf("%s: %q instead of %q", c.name, got, c.want)
+		}
+	}
+	if w.content(s, last) != "3" {
+		t.Error("the last change has no content")
+	}
+	w.now = noon.Add(23 * time.Hour)
+	w.keep(s, "a day later", "4")
+	if got := w.paths(s, history.Filter{}); got != "a day later at noon" {
+		t.Errorf("the clock is right again, and what it told as old stays: %q", got)
+	}
+}
+
 func TestAnIDIsNeverAPath(t *testing.T) {
 	w := newWorld(t)
 	s := w.open(history.Limits{})
@@ -238,6 +279,9 @@ func TestAnIDIsNeverAPath(t *testing.T) {
 	} {
 		_, _, err := s.Content(c.id)
 		refused(t, err, c.code)
+		_, err = s.Get(c.id)
+		refused(t, err, c.code)
+		refused(t, s.Forget(t.Context(), c.id), c.code)
 	}
 }
 
@@ -410,6 +454,12 @@ func TestErrorsAreReturnedAndNothingIsListed(t *testing.T) {
 		{"no content", t.Context(), edit("a"), nil, fault.ParamMissing},
 		{"no path", t.Context(), edit(""), strings.NewReader("x"), fault.ParamMissing},
 		{"an unknown kind of change", t.Context(), history.Change{Path: "a", Op: "rename"}, nil, fault.ParamInvalid},
+		{"a move to nowhere", t.Context(), history.Change{Path: "a", Op: "move", Existed: true}, nil, fault.ParamInvalid},
+		{"a move of nothing", t.Context(), history.Change{Path: "a", Op: "move", To: "b"}, nil, fault.ParamInvalid},
+		{"a move with a content", t.Context(), history.Change{Path: "a", Op: "move", To: "b", Existed: true}, strings.NewReader("x"), fault.ParamInvalid},
+		{"an edit that goes somewhere", t.Context(), history.Change{Path: "a", Op: "edit", To: "b", Existed: true}, strings.NewReader("x"), fault.ParamInvalid},
+		{"a directory that was not there", t.Context(), history.Change{Path: "a", Op: "delete", Tree: true}, nil, fault.ParamInvalid},
+		{"a move to a path without measure", t.Context(), history.Change{Path: "a", Op: "move", To: strings.Repeat("a", 1<<20), Existed: true}, nil, fault.ParamInvalid},
 		{"a path without measure", t.Context(), edit(strings.Repeat("a", 1<<20)), strings.NewReader("x"), fault.ParamInvalid},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -48,6 +48,8 @@ type record struct {
 	Time      time.Time `json:"time"`
 	Path      string    `json:"path"`
 	PathBytes []byte    `json:"path_bytes,omitempty"` // where the path is not UTF-8, which JSON cannot hold
+	To        string    `json:"to,omitempty"`
+	ToBytes   []byte    `json:"to_bytes,omitempty"` // like PathBytes
 	Op        string    `json:"op"`
 	Tool      string    `json:"tool"`
 	RequestID string    `json:"request_id"`
@@ -55,29 +57,37 @@ type record struct {
 	Bytes     int64     `json:"bytes"`
 	Mode      uint32    `json:"mode"`
 	Existed   bool      `json:"existed"`
+	Tree      bool      `json:"tree,omitempty"`
 }
 
 func recordOf(c Change) *record {
-	r := &record{ID: c.ID, Time: c.Time, Path: c.Path, Op: c.Op, Tool: c.Tool, RequestID: c.RequestID,
-		SHA256: c.SHA256, Bytes: c.Bytes, Mode: uint32(c.Mode), Existed: c.Existed}
-	if !utf8.ValidString(c.Path) {
-		r.PathBytes = []byte(c.Path)
+	return &record{ID: c.ID, Time: c.Time, Path: c.Path, PathBytes: unspeakable(c.Path), To: c.To, ToBytes: unspeakable(c.To),
+		Op: c.Op, Tool: c.Tool, RequestID: c.RequestID, SHA256: c.SHA256, Bytes: c.Bytes, Mode: uint32(c.Mode), Existed: c.Existed, Tree: c.Tree}
+}
+
+// unspeakable is the bytes of a name that JSON cannot hold, nil of any other.
+func unspeakable(name string) []byte {
+	if utf8.ValidString(name) {
+		return nil
 	}
-	return r
+	return []byte(name)
 }
 
 func (r *record) change() Change {
-	c := Change{ID: r.ID, Time: r.Time, Path: r.Path, Op: r.Op, Tool: r.Tool, RequestID: r.RequestID,
-		SHA256: r.SHA256, Bytes: r.Bytes, Mode: fs.FileMode(r.Mode), Existed: r.Existed}
+	c := Change{ID: r.ID, Time: r.Time, Path: r.Path, To: r.To, Op: r.Op, Tool: r.Tool, RequestID: r.RequestID,
+		SHA256: r.SHA256, Bytes: r.Bytes, Mode: fs.FileMode(r.Mode), Existed: r.Existed, Tree: r.Tree}
 	if r.PathBytes != nil {
 		c.Path = string(r.PathBytes)
+	}
+	if r.ToBytes != nil {
+		c.To = string(r.ToBytes)
 	}
 	return c
 }
 
 // valid says that the names of r can be used as names: nothing else from the file is.
 func (r *record) valid() bool {
-	return validID(r.ID) && r.Bytes >= 0 && (validSum(r.SHA256) || !r.Existed && r.SHA256 == "")
+	return validID(r.ID) && r.Bytes >= 0 && (validSum(r.SHA256) || r.SHA256 == "" && !r.change().holds())
 }
 
 func newID() string { return strings.ToLower(rand.Text()) }
@@ -131,7 +141,7 @@ func (ix *index) read(lines []byte) {
 
 func (ix *index) add(c Change) {
 	ix.kept = append(ix.kept, c)
-	if !c.Existed {
+	if !c.holds() {
 		return
 	}
 	if ix.refs == nil {
@@ -160,7 +170,7 @@ func (ix *index) remove(ids []string) {
 }
 
 func (ix *index) release(c Change) {
-	if !c.Existed {
+	if !c.holds() {
 		return
 	}
 	ix.refs[c.SHA256]--
@@ -230,6 +240,9 @@ func (s *Store) unread(f *os.File) ([]byte, error) {
 	head, _, _ = bytes.Cut(head[:n], []byte("\n"))
 	if !bytes.Equal(head, s.index.head) || info.Size() < s.index.size {
 		s.index = index{head: head}
+		if err := syncDir(s.root, "."); err != nil { // who rewrote it may have died before that
+			return nil, err
+		}
 	}
 	return io.ReadAll(io.NewSectionReader(f, s.index.size, info.Size()-s.index.size))
 }
@@ -243,7 +256,7 @@ func (s *Store) append(lines []byte, at int64) error {
 	}
 	defer f.Close()
 	if _, err = f.WriteAt(lines, at); err == nil {
-		err = f.Sync()
+		err = syncData(f)
 	}
 	if err != nil {
 		return errors.Join(err, f.Truncate(at))
@@ -293,7 +306,7 @@ func (s *Store) replaceIndex(all []byte) error {
 		return err
 	}
 	if _, err = f.Write(all); err == nil {
-		err = f.Sync()
+		err = syncData(f)
 	}
 	if e := f.Close(); err == nil {
 		err = e

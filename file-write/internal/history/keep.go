@@ -9,17 +9,24 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/multiollama/mcp-server/shared/fault"
 )
 
-const longestLine = 64 << 10 // bytes of a line of the index that tells a change
+const (
+	longestLine = 64 << 10 // bytes of a line of the index that tells a change
+	large       = 1 << 20  // bytes of a content that others need not wait for
+)
+
+// ops are the kinds of changes.
+func ops() []string { return []string{"overwrite", "edit", "append", "move", "delete", "restore"} }
 
 // Keep stores what content holds, and that c is about to happen. When it returns
 // without an error both are on the disk. The change it returns has its ID, Time,
-// SHA256 and Bytes. content is read only where c.Existed, and before any lock is
-// taken, so that a slow one hinders nobody.
+// SHA256 and Bytes. content is read only where c.Existed and c is no move, and before
+// any lock is taken, so that a slow one hinders nobody.
 //
 // Older changes go when this one would exceed the limits, never this one; while it is
 // being written the store may be larger than Limits.Bytes by its size. Content larger
@@ -30,7 +37,7 @@ func (s *Store) Keep(ctx context.Context, c Change, content io.Reader) (Change, 
 		return Change{}, err
 	}
 	c.ID, c.SHA256, c.Bytes = newID(), "", 0
-	if !c.Existed {
+	if !c.holds() {
 		err := s.locked(ctx, func() error { return s.enter(&c) })
 		return told(c, err)
 	}
@@ -45,6 +52,7 @@ func (s *Store) Keep(ctx context.Context, c Change, content io.Reader) (Change, 
 	good := s.intact(ctx, c)
 	err = s.locked(ctx, func() error {
 		if err := s.place(d, c, good); err != nil {
+			s.drop([]Change{c})
 			return err
 		}
 		return s.enter(&c)
@@ -63,9 +71,15 @@ func acceptable(c Change, content io.Reader) error {
 	switch {
 	case c.Path == "":
 		return fault.New(fault.ParamMissing, "a change without a path cannot be kept", "Name the path")
-	case !slices.Contains([]string{"overwrite", "edit", "move", "delete"}, c.Op):
-		return fault.New(fault.ParamInvalid, "a change of this kind cannot be kept", "Use overwrite, edit, move or delete").With("op", c.Op)
-	case c.Existed && content == nil:
+	case !slices.Contains(ops(), c.Op):
+		return fault.New(fault.ParamInvalid, "a change of this kind cannot be kept", "Use one of "+strings.Join(ops(), ", ")).With("op", c.Op)
+	case (c.Op == "move") != (c.To != ""):
+		return fault.New(fault.ParamInvalid, "a move goes somewhere, and nothing else does", "Say where a move goes, and of no other change").With("op", c.Op)
+	case !c.Existed && (c.Op == "move" || c.Tree):
+		return fault.New(fault.ParamInvalid, "a move or a directory that did not exist cannot be kept", "Say that it existed").With("op", c.Op)
+	case c.To != "" && content != nil:
+		return fault.New(fault.ParamInvalid, "a move has no content to keep", "Pass none")
+	case c.holds() && content == nil:
 		return fault.New(fault.ParamMissing, "a change of a file cannot be kept without what was in it", "Pass the content")
 	}
 	return nil
@@ -85,7 +99,7 @@ func (s *Store) enter(c *Change) error {
 		err = fault.New(fault.ParamInvalid, "the path or the request id of the change is too long", "Use a shorter path").With("limit_bytes", longestLine)
 	}
 	if err == nil {
-		err = s.commit(l, c.Time)
+		err = s.commit(l, nil, c.Time)
 	}
 	if err != nil {
 		s.drop([]Change{*c})
@@ -93,14 +107,32 @@ func (s *Store) enter(c *Change) error {
 	return err
 }
 
-// commit adds lines to the index together with one about the changes that have to go
-// then, and removes their contents after that is durable.
-func (s *Store) commit(lines []byte, now time.Time) error {
+// Forget takes a change from the list that was announced by Keep and did not happen,
+// and its content if no other change has the same. Ids are as in Get. Who calls it
+// because a context has ended needs another one here.
+func (s *Store) Forget(ctx context.Context, id string) error {
+	return failed("changed", s.locked(ctx, func() error {
+		c, err := s.index.get(id)
+		if err != nil {
+			return err
+		}
+		l, err := encode(entry{Gone: []string{id}})
+		if err != nil {
+			return err
+		}
+		return s.commit(l, []Change{c}, s.clock())
+	}))
+}
+
+// commit adds lines to the index, which let the changes in gone go, together with one
+// about those that have to go then, and removes the contents of both after that is
+// durable.
+func (s *Store) commit(lines []byte, gone []Change, now time.Time) error {
 	at := s.index.size
 	s.index.read(lines)
-	gone := s.index.surplus(s.limits, s.most, now)
-	if len(gone) > 0 {
-		l, err := encode(entry{Gone: ids(gone)})
+	if surplus := s.index.surplus(s.limits, s.most, now); len(surplus) > 0 {
+		gone = append(gone, surplus...)
+		l, err := encode(entry{Gone: ids(surplus)})
 		if err != nil {
 			return err
 		}
@@ -139,7 +171,7 @@ func (ix *index) surplus(l Limits, most int, now time.Time) []Change {
 		gone = append(gone, c)
 		count--
 		freed[c.SHA256]++
-		if c.Existed && freed[c.SHA256] == ix.refs[c.SHA256] {
+		if c.holds() && freed[c.SHA256] == ix.refs[c.SHA256] {
 			total -= c.Bytes
 		}
 	}
@@ -172,6 +204,17 @@ func (s *Store) newDraft(ctx context.Context) (*draft, error) {
 	})
 }
 
+// become gives the draft the name of an object, durable but for the directory. After
+// an error the object may be there.
+func (d *draft) become(name string) error {
+	if err := d.root.Rename(d.name, name); err != nil {
+		return err
+	}
+	f := d.file
+	d.file = nil
+	return errors.Join(syncData(f), f.Close())
+}
+
 // discard removes the draft, unless it was placed.
 func (d *draft) discard() {
 	if d.file == nil {
@@ -182,7 +225,8 @@ func (d *draft) discard() {
 	d.file = nil
 }
 
-// fill copies content, durably; it returns its SHA-256 and how many bytes it has.
+// fill copies content and returns its SHA-256 and how many bytes it has. A large one
+// is then on the disk; another is synced in its place, where it costs less.
 func (d *draft) fill(ctx context.Context, content io.Reader, most int64) (string, int64, error) {
 	h := sha256.New()
 	from := &source{ctx: ctx, r: io.LimitReader(content, most+1)}
@@ -197,7 +241,10 @@ func (d *draft) fill(ctx context.Context, content io.Reader, most int64) (string
 		return "", 0, fault.New(fault.LimitReached, "the file holds more than the whole history may keep, "+strconv.FormatInt(most, 10)+" bytes",
 			"Ask the person who runs this server for a larger limit, or to make this change").With("limit_bytes", most)
 	}
-	return hex.EncodeToString(h.Sum(nil)), n, d.file.Sync()
+	if n >= large {
+		err = syncData(d.file)
+	}
+	return hex.EncodeToString(h.Sum(nil)), n, err
 }
 
 // source reads until its context ends; its errors are the content's, not the store's.

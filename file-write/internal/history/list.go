@@ -4,11 +4,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"hash"
 	"io"
-	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -18,20 +17,40 @@ import (
 
 // Filter says which changes are wanted; the zero Filter wants all.
 type Filter struct {
-	Path  string    // exactly this one, as Keep was told
-	Since time.Time // this moment or later
-	Limit int       // at most so many; 0 is no limit
+	Path    string    // exactly this one, as Keep was told
+	Beneath []string  // one of these directories, absolute and clean, or in one; nil is anywhere, and none of them nowhere
+	Since   time.Time // this moment or later, by the clock as it was then
+	Limit   int       // at most so many; 0 is no limit
 }
 
 func (f Filter) wants(c Change) bool {
-	return (f.Path == "" || f.Path == c.Path) && (f.Since.IsZero() || !c.Time.Before(f.Since))
+	return (f.Path == "" || f.Path == c.Path) && (f.Since.IsZero() || !c.Time.Before(f.Since)) &&
+		(f.Beneath == nil || slices.ContainsFunc(f.Beneath, func(dir string) bool { return beneath(dir, c.Path) }))
+}
+
+// beneath goes by whole components: /w-evil is not beneath /w.
+func beneath(dir, path string) bool {
+	const separator = string(filepath.Separator)
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, separator)+separator)
+}
+
+func (f Filter) acceptable() error {
+	if f.Limit < 0 {
+		return fault.New(fault.ParamInvalid, "the limit is below zero", "Use 0 for no limit")
+	}
+	for _, dir := range f.Beneath {
+		if !filepath.IsAbs(dir) || filepath.Clean(dir) != dir {
+			return fault.New(fault.ParamInvalid, "a directory to look in is not absolute and clean", "Name it in full").With("path", dir)
+		}
+	}
+	return nil
 }
 
 // List is the changes that f wants, the one that was kept last first, whatever the
 // clock said. A change whose content somebody removed is not listed.
 func (s *Store) List(f Filter) ([]Change, error) {
-	if f.Limit < 0 {
-		return nil, fault.New(fault.ParamInvalid, "the limit is below zero", "Use 0 for no limit")
+	if err := f.acceptable(); err != nil {
+		return nil, err
 	}
 	var found []Change
 	err := s.locked(context.Background(), func() error {
@@ -48,34 +67,46 @@ func (s *Store) List(f Filter) ([]Change, error) {
 	return found, failed("read", err)
 }
 
+// Get is the change with this id. An id that no change has is fault.NotFound, one that
+// none could have fault.ParamMalformed.
+func (s *Store) Get(id string) (Change, error) {
+	var c Change
+	err := s.locked(context.Background(), func() (err error) {
+		c, err = s.index.get(id)
+		return err
+	})
+	return c, failed("read", err)
+}
+
+func (ix *index) get(id string) (Change, error) {
+	if !validID(id) {
+		return Change{}, fault.New(fault.ParamMalformed, "this is not the id of a change", "Use an id as it was listed: 26 small letters and digits")
+	}
+	c, ok := ix.find(id)
+	if !ok {
+		return Change{}, unknown(id)
+	}
+	return c, nil
+}
+
 // Content is what was there before the change with this id; nothing, where the change
 // says that no file existed. The content is verified while it is read: where it is
 // damaged the last Read fails with fault.Unavailable in place of io.EOF, so nothing
-// that was read may be used before io.EOF. An id that no change has is
-// fault.NotFound, one that none could have fault.ParamMalformed.
+// that was read may be used before io.EOF. Ids are as in Get; that of a move, which
+// has no content, is fault.ParamInvalid.
 func (s *Store) Content(id string) (io.ReadCloser, Change, error) {
-	if !validID(id) {
-		return nil, Change{}, fault.New(fault.ParamMalformed, "this is not the id of a change", "Use an id as it was listed: 26 small letters and digits")
-	}
 	var c Change
 	var f *os.File
 	err := s.locked(context.Background(), func() (err error) {
-		var ok bool
-		if c, ok = s.index.find(id); !ok {
-			return unknown(id)
-		}
-		if c.Existed {
-			f, err = s.root.Open(objectName(c.SHA256))
-		}
-		if errors.Is(err, fs.ErrNotExist) {
-			return damaged(c, "it was removed")
+		if c, err = s.index.get(id); err == nil {
+			f, err = s.object(c)
 		}
 		return err
 	})
 	if err != nil {
 		return nil, Change{}, failed("read", err)
 	}
-	if !c.Existed {
+	if f == nil {
 		return io.NopCloser(strings.NewReader("")), c, nil
 	}
 	return &verified{file: f, change: c, hash: sha256.New()}, c, nil

@@ -12,13 +12,27 @@ import (
 // held.
 func (s *Store) tidy() error {
 	now := s.clock()
-	if err := s.commit(nil, now); err != nil {
+	if err := s.commit(nil, nil, now); err != nil {
+		return err
+	}
+	if err := s.settle(); err != nil {
 		return err
 	}
 	if err := s.sweepDrafts(); err != nil {
 		return err
 	}
 	return s.sweepObjects(now)
+}
+
+// settle makes the index durable as it was read: who let a change go may have died
+// before that was, and its content must not be swept before.
+func (s *Store) settle() error {
+	f, err := s.root.OpenFile(indexName, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return syncData(f)
 }
 
 func (s *Store) sweepDrafts() error {
