@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path"
@@ -103,6 +104,29 @@ func (d *Dir) Info(name string) (Info, error) {
 	}
 	info.Name = name
 	return info, nil
+}
+
+// Link is the text of an entry that is a symbolic link. It is told as it is, neither
+// followed nor judged: it may name anything, also what is outside or denied. An entry
+// of another kind is fault.ParamInvalid; where the system cannot tell the text by
+// descriptor, every one is fault.Unavailable.
+func (d *Dir) Link(name string) (string, error) {
+	p, err := d.entry(name)
+	if err != nil {
+		return "", err
+	}
+	var text string
+	err = d.self.use(func(fd descriptor) (err error) {
+		text, err = linkOf(fd, name)
+		return err
+	})
+	if errors.Is(err, errNoLink) {
+		return "", fault.New(fault.ParamInvalid, shown(p.words)+" is not a symbolic link", "List the directory again").With("path", p.words).Because(err)
+	}
+	if err != nil {
+		return "", p.explainEntry(err)
+	}
+	return text, nil
 }
 
 // Open opens an entry as [Path.Open] does.

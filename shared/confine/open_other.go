@@ -27,6 +27,7 @@ func openEntry(descriptor, string, int) (descriptor, error)              { retur
 func infoBeneath(descriptor, string, mechanism) (Info, error)            { return Info{}, errPlatform }
 func infoOf(descriptor) (Info, error)                                    { return Info{}, errPlatform }
 func infoOfEntry(descriptor, string) (Info, error)                       { return Info{}, errPlatform }
+func linkOf(descriptor, string) (string, error)                          { return "", errPlatform }
 func asFile(descriptor, string) (*os.File, error)                        { return nil, errPlatform }
 func release(descriptor) error                                           { return errPlatform }
 func bestMechanism(descriptor) mechanism                                 { return byWalk }

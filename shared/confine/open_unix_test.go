@@ -321,3 +321,25 @@ func TestPermissionIsTheSystemsToRefuse(t *testing.T) {
 		outcome(t, "an unreadable file", "", err, fault.PermissionDenied)
 	})
 }
+
+func TestTheTextOfALinkIsToldAsItIs(t *testing.T) {
+	eachMechanism(t, func(t *testing.T, by confine.Mechanism) {
+		long := strings.Repeat("x/", 500) + "end"
+		base := world(t, "allow/d/f", "allow/d/sub/", "allow/d/p |", "allow/d/l => f", "allow/d/out => ../../out/secret", "allow/d/abs => /etc/passwd",
+			"allow/d/none => gone", "allow/d/odd\n => a\n\xff", "allow/d/loop => loop", "allow/d/long => "+long, "allow/d/private => f")
+		for _, o := range []confine.Options{{Deny: []string{"private"}}, {Deny: []string{"private"}, Symlinks: confine.Within}} {
+			d := openDir(t, roots(t, by, o, base), "d")
+			for name, want := range map[string]any{
+				"l": "f", "out": "../../out/secret", "abs": "/etc/passwd", "none": "gone", "odd\n": "a\n\xff", "loop": "loop", "long": long,
+				"f": fault.ParamInvalid, "sub": fault.ParamInvalid, "p": fault.ParamInvalid,
+				"gone": fault.NotFound, "private": fault.OutsideAllowed,
+				"..": fault.ParamMalformed, "sub/..": fault.ParamMalformed, "": fault.ParamMalformed, "l\x00": fault.ParamMalformed,
+			} {
+				got, err := d.Link(name)
+				if code, refused := want.(fault.Code); refused && !errors.Is(err, code) || !refused && (err != nil || got != want) {
+					t.Errorf("%q: %q, %v; want %v", name, got, err, want)
+				}
+			}
+		}
+	})
+}

@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/windows"
+
+	"github.com/multiollama/mcp-server/shared/fault"
 )
 
 type descriptor = windows.Handle
@@ -192,6 +194,11 @@ func infoOf(h descriptor) (Info, error) {
 		Size: info.Size, Mtime: info.Modified.UnixNano(),
 	}
 	return info, nil
+}
+
+// linkOf refuses: reparse points have many kinds, and most have no text.
+func linkOf(descriptor, string) (string, error) {
+	return "", fault.New(fault.Unavailable, "links cannot be read on Windows", "Leave them as they are")
 }
 
 func asFile(h descriptor, name string) (*os.File, error) {

@@ -29,6 +29,9 @@ type wrongType Type
 
 func (t wrongType) Error() string { return "it is a " + Type(t).String() }
 
+// errNoLink is the error for an entry that is there and is no symbolic link.
+var errNoLink = errors.New("it is not a symbolic link")
+
 const longestShown = 256 // bytes of a name in a message
 
 // shown is a name as messages carry it: quoted, so that it can hold neither a line

@@ -66,14 +66,29 @@ func survey(d descriptor, _ string, rel string) obstacle {
 	return obstacle{}
 }
 
-// readLink is the text of a link, "" if it is none. PATH_MAX is the most it can be.
+// readLink is the text of a link, "" if it is none.
 func readLink(d descriptor, name string) string {
-	buf := make([]byte, 4096)
-	n, err := unix.Readlinkat(d, name, buf)
+	text, err := linkOf(d, name)
 	if err != nil {
 		return ""
 	}
-	return string(buf[:n])
+	return text
+}
+
+// linkOf is the text of a link. It is shorter than PATH_MAX: what fills the buffer
+// was cut.
+func linkOf(d descriptor, name string) (string, error) {
+	buf := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(d, name, buf)
+	switch {
+	case err == unix.EINVAL:
+		return "", errNoLink
+	case err != nil:
+		return "", err
+	case n == len(buf):
+		return "", unix.ENAMETOOLONG
+	}
+	return string(buf[:n]), nil
 }
 
 func fileMode(mode uint32) fs.FileMode {
