@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -24,7 +23,7 @@ var errOutrun = errors.New("another program was faster")
 
 func (at *place) key() (key, error) {
 	var st unix.Stat_t
-	if err := unix.Fstat(at.at, &st); err != nil {
+	if err := fstat(at.at, &st); err != nil {
 		return key{}, err
 	}
 	return key{dev: uint64(st.Dev), ino: st.Ino, name: strings.ToLower(at.name)}, nil
@@ -66,14 +65,23 @@ func (at *place) lock(ctx context.Context, fd, how int, what string) error {
 }
 
 func (at *place) create(ctx context.Context, content []byte) (Result, error) {
+	err := at.makeFile(ctx, all(content))
+	return at.created(result(content), err)
+}
+
+// makeFile makes the entry a file, unless there is something.
+func (at *place) makeFile(ctx context.Context, fill filling) error {
 	if _, err := at.dir.Info(at.name); err == nil {
-		return Result{}, taken(at.path, nil) // for speed only: what decides is becomeNew
+		return taken(at.path, nil) // for speed only: what decides is becomeNew
 	}
-	err := at.with(ctx, content, nil, (*draft).becomeNew)
-	if errors.Is(err, fs.ErrExist) {
-		return Result{}, taken(at.path, err)
+	err := at.with(ctx, fill, nil, (*draft).becomeNew)
+	if errors.Is(err, unix.EEXIST) {
+		return taken(at.path, err)
 	}
-	res := result(content)
+	return err
+}
+
+func (at *place) created(res Result, err error) (Result, error) {
 	res.Created = true
 	return at.settled(res, err)
 }
@@ -103,19 +111,27 @@ func (at *place) replaceOnce(ctx context.Context, content []byte) (Result, error
 	defer old.file.Close() // nothing was written through it
 	res := result(content)
 	res.BrokeLinks = old.links > 1
-	return at.settled(res, at.with(ctx, content, old, (*draft).become))
+	return at.settled(res, at.with(ctx, all(content), old, (*draft).become))
 }
 
 // settled puts the directory on the disk after a change that worked. If that fails,
 // the file is changed all the same, and may be the old one again after a power cut.
 func (at *place) settled(res Result, err error) (Result, error) {
+	if err == nil {
+		err = at.sync()
+	}
 	if err != nil {
 		return Result{}, err
 	}
-	if err := again(func() error { return syncDirectory(at.at) }); err != nil && !unoffered(err) {
-		return Result{}, fault.From(err).With("path", at.path.String()).With("changed", true)
-	}
 	return res, nil
+}
+
+func (at *place) sync() error {
+	err := again(func() error { return syncDirectory(at.at) })
+	if err == nil || unoffered(err) {
+		return nil
+	}
+	return at.changedAnyway(err)
 }
 
 func (at *place) update(ctx context.Context, change func([]byte, confine.Info) ([]byte, error)) (Result, error) {
@@ -161,7 +177,7 @@ func (at *place) updateOnce(ctx context.Context, change func([]byte, confine.Inf
 	}
 	res := result(content)
 	res.BrokeLinks = old.links > 1
-	return at.settled(res, at.with(ctx, content, old, func(d *draft) error { return d.swap(old, before) }))
+	return at.settled(res, at.with(ctx, all(content), old, func(d *draft) error { return d.swap(old, before) }))
 }
 
 // read is the whole content of the entry and what the file was when it was opened.
@@ -257,10 +273,10 @@ func (at *place) originalOf(ctx context.Context, f *os.File) (*original, error) 
 		return nil, err
 	}
 	var st, there unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+	if err := fstat(int(f.Fd()), &st); err != nil {
 		return nil, err
 	}
-	err := unix.Fstatat(at.at, at.name, &there, unix.AT_SYMLINK_NOFOLLOW)
+	err := fstatat(at.at, at.name, &there)
 	if err == unix.ENOENT || err == nil && !versionOf(&there).sameFile(versionOf(&st)) || st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return nil, errStale
 	}

@@ -45,25 +45,47 @@ type draft struct {
 // errUnnameable says that a draft without a name could not be given one here.
 var errUnnameable = errors.New("an unnamed file cannot be given a name here")
 
-// with writes content into a draft and lets publish put it in place. What publish
-// leaves under the draft's name is removed.
-func (at *place) with(ctx context.Context, content []byte, old *original, publish func(*draft) error) error {
-	err := at.once(ctx, content, old, publish)
+// filling writes what a draft is to hold, and tells what of it a rule is to judge.
+type filling func(context.Context, *draft) (seen []byte, err error)
+
+// with fills a draft and lets publish put it in place. What publish leaves under the
+// draft's name is removed. fill may be called twice.
+func (at *place) with(ctx context.Context, fill filling, old *original, publish func(*draft) error) error {
+	err := at.once(ctx, fill, old, publish)
 	if errors.Is(err, errUnnameable) {
 		at.lacks.unnamed = true
-		err = at.once(ctx, content, old, publish)
+		err = at.once(ctx, fill, old, publish)
 	}
 	return err
 }
 
-func (at *place) once(ctx context.Context, content []byte, old *original, publish func(*draft) error) error {
+func (at *place) once(ctx context.Context, fill filling, old *original, publish func(*draft) error) error {
 	d, err := at.begin(old)
 	if err != nil {
 		return err
 	}
-	err = d.fill(ctx, content)
+	err = d.complete(ctx, fill, old)
 	if err == nil {
-		err = at.rules.content(at.real, content)
+		err = ctx.Err() // the last moment at which nothing has happened
+	}
+	if err == nil {
+		err = publish(d)
+	}
+	switch left := d.discard(); {
+	case err != nil && left != nil:
+		return errors.Join(err, left)
+	case left != nil:
+		return at.changedAnyway(left)
+	}
+	return err
+}
+
+// complete makes the draft all that the file is to be, on the disk, if the rules
+// have nothing against it.
+func (d *draft) complete(ctx context.Context, fill filling, old *original) error {
+	seen, err := fill(ctx, d)
+	if err == nil {
+		err = d.at.rules.content(d.at.real, seen)
 	}
 	if err == nil {
 		err = d.dress(old)
@@ -71,13 +93,7 @@ func (at *place) once(ctx context.Context, content []byte, old *original, publis
 	if err == nil {
 		err = d.file.Sync()
 	}
-	if err == nil {
-		err = ctx.Err() // the last moment at which nothing has happened
-	}
-	if err == nil {
-		err = publish(d)
-	}
-	return errors.Join(err, d.discard())
+	return err
 }
 
 // begin opens a draft that only its owner may open, and locks it: once it is in place
@@ -93,9 +109,9 @@ func (at *place) begin(old *original) (*draft, error) {
 	d.file = os.NewFile(uintptr(fd), "draft")
 	_ = again(func() error { return unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) }) // free, or there are no locks here
 	var st unix.Stat_t
-	if err = unix.Fstat(fd, &st); err == nil {
+	if err = fstat(fd, &st); err == nil {
 		d.id, d.mode = versionOf(&st), uint32(st.Mode)&0o666
-		err = unix.Fchmod(fd, 0o600)
+		err = fchmod(fd, 0o600)
 	}
 	if err != nil {
 		return nil, errors.Join(err, d.discard())
@@ -106,18 +122,21 @@ func (at *place) begin(old *original) (*draft, error) {
 // chunk is how much is written between two looks at whether anybody still waits.
 const chunk = 1 << 20
 
-func (d *draft) fill(ctx context.Context, content []byte) error {
-	for len(content) > 0 {
-		if err := ctx.Err(); err != nil {
-			return err
+// all is the filling of content that is at hand.
+func all(content []byte) filling {
+	return func(ctx context.Context, d *draft) ([]byte, error) {
+		for rest := content; len(rest) > 0; {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			n, err := d.file.Write(rest[:min(chunk, len(rest))])
+			if err != nil {
+				return nil, err
+			}
+			rest = rest[n:]
 		}
-		n, err := d.file.Write(content[:min(chunk, len(content))])
-		if err != nil {
-			return err
-		}
-		content = content[n:]
+		return content, nil
 	}
-	return nil
 }
 
 // dress gives the draft all but the content of old; a new file gets its permissions.
@@ -125,7 +144,7 @@ func (d *draft) fill(ctx context.Context, content []byte) error {
 func (d *draft) dress(old *original) error {
 	fd := int(d.file.Fd())
 	if old == nil {
-		return unix.Fchmod(fd, d.wanted())
+		return fchmod(fd, d.wanted())
 	}
 	if err := d.own(old); err != nil {
 		return err
@@ -133,7 +152,7 @@ func (d *draft) dress(old *original) error {
 	if err := d.keepAttributes(old); err != nil {
 		return err
 	}
-	return unix.Fchmod(fd, old.mode&^(unix.S_ISUID|unix.S_ISGID)&0o7777)
+	return fchmod(fd, old.mode&^(unix.S_ISUID|unix.S_ISGID)&0o7777)
 }
 
 // wanted is the mode of a new file.
@@ -147,13 +166,13 @@ func (d *draft) wanted() uint32 {
 func (d *draft) own(old *original) error {
 	fd := int(d.file.Fd())
 	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
+	if err := fstat(fd, &st); err != nil {
 		return err
 	}
 	if st.Uid == old.uid && st.Gid == old.gid {
 		return nil
 	}
-	if err := unix.Fchown(fd, int(old.uid), int(old.gid)); err != nil {
+	if err := again(func() error { return unix.Fchown(fd, int(old.uid), int(old.gid)) }); err != nil {
 		return cannotKeep(d.at.path, "owner", err)
 	}
 	return nil
@@ -184,14 +203,15 @@ func (d *draft) becomeNew() error {
 	}
 	err := error(unix.ENOSYS)
 	if !d.at.lacks.exclusive {
-		err = renameExclusive(dir, d.name, to)
+		err = again(func() error { return renameExclusive(dir, d.name, to) })
 	}
 	if err == nil {
 		d.name = ""
 		return nil
 	}
 	if unoffered(err) {
-		return unix.Linkat(dir, d.name, dir, to, 0) // discard takes the other name away
+		// discard takes the other name away
+		return again(func() error { return unix.Linkat(dir, d.name, dir, to, 0) })
 	}
 	return err
 }
@@ -202,7 +222,12 @@ func (d *draft) become() error {
 		return err
 	}
 	d.at.reached(beforeSwap)
-	err := unix.Renameat(d.at.at, d.name, d.at.at, d.at.name)
+	return d.putOver()
+}
+
+// putOver renames the draft to the file, whatever is under its name.
+func (d *draft) putOver() error {
+	err := again(func() error { return unix.Renameat(d.at.at, d.name, d.at.at, d.at.name) })
 	if err == nil {
 		d.name = ""
 	}
@@ -210,12 +235,16 @@ func (d *draft) become() error {
 }
 
 // discard removes what is under the draft's name: the draft, or what has changed
-// places with it.
+// places with it. What counts of the draft was synced before it is closed.
 func (d *draft) discard() error {
-	err := d.file.Close()
-	if d.name != "" {
-		err = errors.Join(err, unix.Unlinkat(d.at.at, d.name, 0))
-		d.name = ""
+	_ = d.file.Close()
+	if d.name == "" {
+		return nil
+	}
+	err := again(func() error { return unix.Unlinkat(d.at.at, d.name, 0) })
+	d.name = ""
+	if err == unix.ENOENT {
+		return nil
 	}
 	return err
 }
@@ -232,3 +261,11 @@ func again(call func() error) error {
 		}
 	}
 }
+
+func fstat(fd int, st *unix.Stat_t) error { return again(func() error { return unix.Fstat(fd, st) }) }
+
+func fstatat(dir int, name string, st *unix.Stat_t) error {
+	return again(func() error { return unix.Fstatat(dir, name, st, unix.AT_SYMLINK_NOFOLLOW) })
+}
+
+func fchmod(fd int, mode uint32) error { return again(func() error { return unix.Fchmod(fd, mode) }) }

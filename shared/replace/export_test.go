@@ -8,7 +8,11 @@ func (w *Writer) Without(unnamed, exclusive, exchange bool) {
 }
 
 // Alike is another Writer for a file system of the same kind.
-func (w *Writer) Alike() *Writer { return &Writer{lacks: w.lacks} }
+func (w *Writer) Alike() *Writer {
+	var other Writer
+	other.lacks = w.lacks
+	return &other
+}
 
 // When runs do at each moment of the kind, in the middle of a change.
 func (w *Writer) When(at Step, do func()) {

@@ -4,6 +4,7 @@ package replace
 
 import (
 	"context"
+	"io"
 
 	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
@@ -13,17 +14,28 @@ import (
 // keeps its access rights: every change is refused.
 var errPlatform = fault.New(fault.Unavailable, "files cannot be changed safely on this platform", "Run the server on Linux or macOS")
 
-func (at *place) key() (key, error) { return key{}, errPlatform }
+type state struct{}
 
-func (at *place) alone(context.Context, func(*place) (Result, error)) (Result, error) {
+func (*Writer) create(context.Context, confine.Path, []byte, Options) (Result, error) {
 	return Result{}, errPlatform
 }
 
-func (at *place) create(context.Context, []byte) (Result, error)  { return Result{}, errPlatform }
-func (at *place) replace(context.Context, []byte) (Result, error) { return Result{}, errPlatform }
-
-func (at *place) update(context.Context, func([]byte, confine.Info) ([]byte, error)) (Result, error) {
+func (*Writer) createFrom(context.Context, confine.Path, io.Reader, Options) (Result, error) {
 	return Result{}, errPlatform
 }
+
+func (*Writer) replace(context.Context, confine.Path, []byte, Options) (Result, error) {
+	return Result{}, errPlatform
+}
+
+func (*Writer) update(context.Context, confine.Path, func([]byte, confine.Info) ([]byte, error)) (Result, error) {
+	return Result{}, errPlatform
+}
+
+func (*Writer) makeDirs(context.Context, confine.Path) ([]confine.Path, error) {
+	return nil, errPlatform
+}
+
+func (*Writer) removeDir(context.Context, confine.Path) error { return errPlatform }
 
 func sweep(confine.Path, int) (int, error) { return 0, errPlatform }

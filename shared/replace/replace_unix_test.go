@@ -281,17 +281,6 @@ func TestADirectoryThatRefusesIsToldAsSuch(t *testing.T) {
 	}
 }
 
-func TestAnUpdateIsRefusedWhereFilesCannotChangePlaces(t *testing.T) {
-	base, p := only(t, "f", "allow/f: old")
-	var w replace.Writer
-	w.Without(true, true, true)
-	_, err := w.Update(background, p, becoming("new"))
-	if !errors.Is(err, fault.Unavailable) || content(base+"/allow/f") != "old" {
-		t.Errorf("%v, %q", err, content(base+"/allow/f"))
-	}
-	noDrafts(t, base)
-}
-
 func TestSweepRemovesDraftsOfThisUserAndNothingElse(t *testing.T) {
 	leftover, other := replace.DraftName(), replace.DraftName()
 	base := world(t, "allow/f: x", "allow/"+leftover+": half", "allow/.mcp-draft-00: x", "allow/.mcp-draft-notes: x", "allow/a/"+other+": half")

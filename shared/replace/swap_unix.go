@@ -26,7 +26,7 @@ func (v version) sameFile(w version) bool { return v.dev == w.dev && v.ino == w.
 
 // swap makes the draft the file if the file is still old with the content before:
 // both change places, so that there is always a whole file and nothing is lost, and
-// if another came out, it is put back.
+// if another came out, it is put back. Where names cannot change places, it looks first.
 func (d *draft) swap(old *original, before []byte) error {
 	if err := d.named(); err != nil {
 		return err
@@ -37,12 +37,12 @@ func (d *draft) swap(old *original, before []byte) error {
 	case errors.Is(err, unix.ENOENT):
 		return errOutrun // removed meanwhile
 	case unoffered(err):
-		return cannotSwap(d.at.path, err)
+		return d.lookAndPutOver(old, before)
 	case err != nil:
 		return err
 	}
 	d.at.reached(afterSwap)
-	same, err := d.holds(old, before)
+	same, err := d.at.holds(d.name, old, before)
 	if same && err == nil {
 		return nil // discard removes the old file
 	}
@@ -52,24 +52,41 @@ func (d *draft) swap(old *original, before []byte) error {
 	return errOutrun
 }
 
+// lookAndPutOver is swap in two steps: what is put there between them by a program
+// that does not heed our lock of old is lost.
+func (d *draft) lookAndPutOver(old *original, before []byte) error {
+	same, err := d.at.holds(d.at.name, old, before)
+	if err == unix.ENOENT || err == unix.ELOOP || err == nil && !same {
+		return errOutrun
+	}
+	if err != nil {
+		return err
+	}
+	if err := d.putOver(); err != nil {
+		return err
+	}
+	d.at.reached(afterSwap)
+	return nil
+}
+
 func (d *draft) exchange() error {
 	if d.at.lacks.exchange {
 		return unix.ENOSYS
 	}
-	return exchange(d.at.at, d.name, d.at.name)
+	return again(func() error { return exchange(d.at.at, d.name, d.at.name) })
 }
 
-// holds says whether what is under the draft's name is old, with the content before.
+// holds says whether what is under name is old, with the content before.
 // The content is compared too: two writes within one tick of the clock that file
 // systems use leave the same time.
-func (d *draft) holds(old *original, before []byte) (bool, error) {
-	st, err := d.held()
+func (at *place) holds(name string, old *original, before []byte) (bool, error) {
+	st, err := at.held(name)
 	if err != nil || !st.sameFile(old.version) || st.size != old.version.size || st.mtime != old.version.mtime {
 		return false, err
 	}
 	var fd int
 	err = again(func() (err error) {
-		fd, err = unix.Openat(d.at.at, d.name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		fd, err = unix.Openat(at.at, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 		return err
 	})
 	if err != nil {
@@ -81,9 +98,9 @@ func (d *draft) holds(old *original, before []byte) (bool, error) {
 	return err == nil && bytes.Equal(now, before), err
 }
 
-func (d *draft) held() (version, error) {
+func (at *place) held(name string) (version, error) {
 	var st unix.Stat_t
-	err := unix.Fstatat(d.at.at, d.name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	err := fstatat(at.at, name, &st)
 	return versionOf(&st), err
 }
 
@@ -95,7 +112,7 @@ const mostReturns = 100
 // has been superseded. Else it is newer than what was put back, and goes there instead.
 func (d *draft) putBack(placed version) error {
 	for range mostReturns {
-		next, err := d.held()
+		next, err := d.at.held(d.name)
 		if err != nil {
 			return err
 		}
@@ -105,7 +122,7 @@ func (d *draft) putBack(placed version) error {
 			d.name = "" // what is under it is another's, and has no other place
 			return err
 		}
-		out, err := d.held()
+		out, err := d.at.held(d.name)
 		if err != nil {
 			return err
 		}

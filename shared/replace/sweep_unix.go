@@ -30,7 +30,7 @@ func sweep(p confine.Path, dir int) (removed int, err error) {
 		if !leftOver(dir, name) {
 			continue
 		}
-		if failed := unix.Unlinkat(dir, name, 0); failed != nil {
+		if failed := again(func() error { return unix.Unlinkat(dir, name, 0) }); failed != nil {
 			err = errors.Join(err, failed)
 			continue
 		}
@@ -43,7 +43,7 @@ func sweep(p confine.Path, dir int) (removed int, err error) {
 func leftOver(dir int, name string) bool {
 	var st unix.Stat_t
 	return isDraft(name) &&
-		unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil &&
+		fstatat(dir, name, &st) == nil &&
 		st.Mode&unix.S_IFMT == unix.S_IFREG &&
 		int(st.Uid) == os.Geteuid()
 }

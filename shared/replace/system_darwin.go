@@ -17,12 +17,12 @@ func (d *draft) open(old *original) (int, error) {
 	name, flags := draftName(), unix.O_CREAT|unix.O_EXCL
 	if old != nil {
 		flags = unix.O_TRUNC
-		if err := unix.Fclonefileat(int(old.file.Fd()), d.at.at, name, cloneACL); err != nil {
+		if err := again(func() error { return unix.Fclonefileat(int(old.file.Fd()), d.at.at, name, cloneACL) }); err != nil {
 			return -1, cannotKeep(d.at.path, "access control list", err)
 		}
 		d.name = name
 	}
-	fd, err := unix.Openat(d.at.at, name, flags|unix.O_NOFOLLOW|unix.O_WRONLY|unix.O_CLOEXEC, 0o666)
+	fd, err := unix.Openat(d.at.at, name, flags|unix.O_NOFOLLOW|unix.O_RDWR|unix.O_CLOEXEC, 0o666)
 	if err != nil {
 		if d.name != "" {
 			_ = unix.Unlinkat(d.at.at, name, 0) // the error that counts is the open's

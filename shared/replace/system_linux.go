@@ -17,7 +17,7 @@ const originalFlags = unix.O_WRONLY
 func (d *draft) open(old *original) (fd int, err error) {
 	if !d.at.lacks.unnamed {
 		err = again(func() (err error) {
-			fd, err = unix.Openat(d.at.at, ".", unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, 0o666)
+			fd, err = unix.Openat(d.at.at, ".", unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o666)
 			return err
 		})
 		// EISDIR is a kernel that does not know the flag, and EOPNOTSUPP a file system.
@@ -32,7 +32,7 @@ func (d *draft) open(old *original) (fd int, err error) {
 	}
 	name := draftName()
 	err = again(func() (err error) {
-		fd, err = unix.Openat(d.at.at, name, unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_WRONLY|unix.O_CLOEXEC, mode)
+		fd, err = unix.Openat(d.at.at, name, unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_RDWR|unix.O_CLOEXEC, mode)
 		return err
 	})
 	if err == nil {
@@ -44,11 +44,13 @@ func (d *draft) open(old *original) (fd int, err error) {
 // linkUnnamed gives an open file without a name one in dir. By descriptor alone this
 // is allowed to whoever opened it since Linux 6.10; before, /proc leads there (open(2)).
 func linkUnnamed(fd, dir int, name string) error {
-	err := unix.Linkat(fd, "", dir, name, unix.AT_EMPTY_PATH)
+	err := again(func() error { return unix.Linkat(fd, "", dir, name, unix.AT_EMPTY_PATH) })
 	if err == nil || err == unix.EEXIST {
 		return err
 	}
-	return unix.Linkat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(fd), dir, name, unix.AT_SYMLINK_FOLLOW)
+	return again(func() error {
+		return unix.Linkat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(fd), dir, name, unix.AT_SYMLINK_FOLLOW)
+	})
 }
 
 func renameExclusive(dir int, from, to string) error {
@@ -88,7 +90,7 @@ func (d *draft) keepAttributes(old *original) error {
 	if hasList {
 		return nil
 	}
-	err = unix.Fremovexattr(int(d.file.Fd()), accessList)
+	err = again(func() error { return unix.Fremovexattr(int(d.file.Fd()), accessList) })
 	if err != nil && err != unix.ENODATA && !unoffered(err) {
 		return cannotKeep(d.at.path, "access control list", err)
 	}
@@ -112,7 +114,7 @@ func (d *draft) keepAttribute(old *original, name string) error {
 	if have, err := attribute(fd, name); err == nil && bytes.Equal(have, value) {
 		return nil // a label that every file here has, and few may set
 	}
-	return unix.Fsetxattr(fd, name, value, 0)
+	return again(func() error { return unix.Fsetxattr(fd, name, value, 0) })
 }
 
 func attributes(fd int) ([]string, error) {
@@ -132,7 +134,11 @@ func attribute(fd int, name string) ([]byte, error) {
 func grown(read func([]byte) (int, error)) ([]byte, error) {
 	for size := 1 << 10; ; size *= 4 {
 		b := make([]byte, size)
-		n, err := read(b)
+		var n int
+		err := again(func() (err error) {
+			n, err = read(b)
+			return err
+		})
 		if err == nil {
 			return b[:n], nil
 		}

@@ -88,12 +88,17 @@ func only(t testing.TB, name string, entries ...string) (base string, p confine.
 // eachWay runs a test with all that the file system offers, and without.
 func eachWay(t *testing.T, test func(t *testing.T, w *replace.Writer)) {
 	for _, way := range []struct {
-		name               string
-		unnamed, exclusive bool
-	}{{"all functions", false, false}, {"no unnamed files", true, false}, {"nor exclusive renaming", true, true}} {
+		name                         string
+		unnamed, exclusive, exchange bool
+	}{
+		{"all functions", false, false, false},
+		{"no unnamed files", true, false, false},
+		{"nor exclusive renaming", true, true, false},
+		{"nor exchanging", true, true, true}, // NFS, 9p
+	} {
 		t.Run(way.name, func(t *testing.T) {
 			var w replace.Writer
-			w.Without(way.unnamed, way.exclusive, false)
+			w.Without(way.unnamed, way.exclusive, way.exchange)
 			test(t, &w)
 			if n := w.Waiting(); n != 0 {
 				t.Errorf("%d entries are still being changed", n)
