@@ -1,0 +1,194 @@
+//go:build linux || darwin
+
+package tree_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/multiollama/mcp-server/file-write/internal/tree"
+	"github.com/multiollama/mcp-server/shared/confine"
+	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/mcptest"
+	"github.com/multiollama/mcp-server/shared/replace"
+)
+
+// world is a literal tree of which the directory allow is allowed.
+type world struct {
+	testing.TB
+	base  string
+	roots *confine.Roots
+}
+
+func newWorld(t testing.TB, o confine.Options, entries ...string) *world {
+	t.Helper()
+	base := mcptest.Tree(t, append([]string{"allow/", "out/secret=SECRET"}, entries...)...)
+	roots, err := confine.Open([]string{filepath.Join(base, "allow")}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { roots.Close() })
+	return &world{t, base, roots}
+}
+
+func (w *world) at(name string) string { return filepath.Join(w.base, "allow", name) }
+
+func (w *world) parse(name string) confine.Path {
+	w.Helper()
+	p, err := w.roots.Parse(name)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return p
+}
+
+func (w *world) dir(name string) *confine.Dir {
+	w.Helper()
+	d, err := w.parse(name).OpenDir()
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() { d.Close() })
+	return d
+}
+
+func (w *world) chmod(name string, mode os.FileMode) {
+	w.Helper()
+	if err := os.Chmod(w.at(name), mode); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) pack(name string) ([]byte, tree.Count) {
+	w.Helper()
+	var b bytes.Buffer
+	count, err := tree.Pack(w.Context(), &b, w.dir(name))
+	if err != nil {
+		w.Fatal(err)
+	}
+	return b.Bytes(), count
+}
+
+// describe is what lies beneath a directory, one line each, in the order of names.
+func (w *world) describe(dir string, modes bool) string {
+	w.Helper()
+	var all strings.Builder
+	err := filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
+		if err != nil || p == dir {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&all, "%q", p[len(dir)+1:])
+		switch {
+		case d.IsDir():
+			all.WriteString(" is a directory")
+		case d.Type() == os.ModeSymlink:
+			text, err := os.Readlink(p)
+			fmt.Fprintf(&all, " leads to %q\n", text)
+			return err
+		default:
+			content, err := os.ReadFile(p)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(&all, " holds %q", content)
+		}
+		if modes {
+			fmt.Fprintf(&all, " %o", info.Mode().Perm())
+		}
+		all.WriteString("\n")
+		return nil
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return all.String()
+}
+
+// maker is a real Writer with the parts that tests want to fail.
+type maker struct {
+	*replace.Writer
+	badLink string
+}
+
+func newMaker() *maker { return &maker{Writer: &replace.Writer{}} }
+
+func (m *maker) Link(_ context.Context, p confine.Path, target string) error {
+	if target == m.badLink {
+		return errors.New("no link today")
+	}
+	return os.Symlink(target, p.Abs())
+}
+
+func (m *maker) RemoveTree(_ context.Context, p confine.Path, look func(*confine.Dir, int) error) error {
+	d, err := p.OpenDir()
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := look(d, 0); err != nil {
+		return err
+	}
+	return os.RemoveAll(p.Abs())
+}
+
+// archive is one of the entries given: "dir/", "file=content" or "link => target".
+func archive(t testing.TB, entries ...string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for _, e := range entries {
+		h := &tar.Header{Name: e, Mode: 0o755, Typeflag: tar.TypeDir, Format: tar.FormatPAX}
+		name, content, isFile := strings.Cut(e, "=")
+		if from, to, isLink := strings.Cut(e, " => "); isLink {
+			h.Name, h.Linkname, h.Typeflag, content = from, to, tar.TypeSymlink, ""
+		} else if isFile {
+			h.Name, h.Size, h.Mode, h.Typeflag = name, int64(len(content)), 0o644, tar.TypeReg
+		}
+		add(t, w, h, content)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// one is an archive of one entry as tar writes it.
+func one(t testing.TB, h *tar.Header, content string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	h.Size = int64(len(content))
+	add(t, w, h, content)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func add(t testing.TB, w *tar.Writer, h *tar.Header, content string) {
+	t.Helper()
+	if err := w.WriteHeader(h); err != nil {
+		t.Fatalf("%q: %v", h.Name, err)
+	}
+	if _, err := w.Write([]byte(content)); err != nil {
+		t.Fatalf("%q: %v", h.Name, err)
+	}
+}
+
+func refused(t testing.TB, what string, err error, code fault.Code) {
+	t.Helper()
+	if !errors.Is(err, code) {
+		t.Errorf("%s: %v instead of %s", what, err, code)
+	}
+}
