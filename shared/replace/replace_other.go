@@ -14,28 +14,29 @@ import (
 // keeps its access rights: every change is refused.
 var errPlatform = fault.New(fault.Unavailable, "files cannot be changed safely on this platform", "Run the server on Linux or macOS")
 
+// state refuses in the place of the Writer that it is part of.
 type state struct{}
 
-func (*Writer) create(context.Context, confine.Path, []byte, Options) (Result, error) {
+func (*state) create(context.Context, confine.Path, []byte, Options) (Result, error) {
 	return Result{}, errPlatform
 }
 
-func (*Writer) createFrom(context.Context, confine.Path, io.Reader, Options) (Result, error) {
+func (*state) createFrom(context.Context, confine.Path, io.Reader, Options) (Result, error) {
 	return Result{}, errPlatform
 }
 
-func (*Writer) replace(context.Context, confine.Path, []byte, Options) (Result, error) {
+func (*state) replace(context.Context, confine.Path, []byte, Options) (Result, error) {
 	return Result{}, errPlatform
 }
 
-func (*Writer) update(context.Context, confine.Path, func([]byte, confine.Info) ([]byte, error)) (Result, error) {
+func (*state) update(context.Context, confine.Path, func([]byte, confine.Info) ([]byte, error)) (Result, error) {
 	return Result{}, errPlatform
 }
 
-func (*Writer) makeDirs(context.Context, confine.Path) ([]confine.Path, error) {
+func (*state) makeDirs(context.Context, confine.Path) ([]confine.Path, error) {
 	return nil, errPlatform
 }
 
-func (*Writer) removeDir(context.Context, confine.Path) error { return errPlatform }
+func (*state) removeDir(context.Context, confine.Path) error { return errPlatform }
 
 func sweep(confine.Path, int) (int, error) { return 0, errPlatform }
