@@ -233,3 +233,25 @@ func TestAFullDiskIsToldAndTheOldFileIsIntact(t *testing.T) {
 		}
 	})
 }
+
+// A tmpfs is made read-only under a server that is running.
+func TestAReadOnlyFileSystemIsToldAsSuch(t *testing.T) {
+	base := world(t)
+	dir := base + "/allow"
+	if err := unix.Mount("none", dir, "tmpfs", 0, "size=1m"); err != nil {
+		t.Skipf("SKIPPED: a read-only file system cannot be tried here: mounting a tmpfs: %v", err)
+	}
+	t.Cleanup(func() { must(t, unix.Unmount(dir, unix.MNT_DETACH)) })
+	plant(t, base, "allow/f: old")
+	plant(t, base, "allow/d/")
+	r := roots(t, dir, confine.Options{})
+	must(t, unix.Mount("none", dir, "tmpfs", unix.MS_REMOUNT|unix.MS_RDONLY, ""))
+	for what, err := range everyChange(r) {
+		if e, ok := errors.AsType[*fault.Error](err); !ok || e.Code != fault.PermissionDenied || !errors.Is(e.Err, unix.EROFS) {
+			t.Errorf("%s: %v, want AUTH_003 for EROFS", what, err)
+		}
+	}
+	if names(t, dir) != "d f" || content(dir+"/f") != "old" {
+		t.Errorf("left are %s; the file holds %q", names(t, dir), content(dir+"/f"))
+	}
+}

@@ -18,7 +18,7 @@ import (
 // TestMain is what this test binary does when one of its own tests starts it: a
 // process of its own is what a kill and a restriction are about.
 func TestMain(m *testing.M) {
-	run, ok := map[string]func([]string) error{"change": changeChild, "confined": confinedChild, "stranger": strangerChild}[os.Getenv("REPLACE_TEST_CHILD")]
+	run, ok := map[string]func([]string) error{"change": changeChild, "confined": confinedChild, "stranger": strangerChild, "outsider": outsiderChild, "contender": contenderChild}[os.Getenv("REPLACE_TEST_CHILD")]
 	if !ok {
 		os.Exit(m.Run())
 	}

@@ -58,25 +58,42 @@ func confinedChild(args []string) error {
 // Whoever may write into another's file, and into its directory, could replace it and
 // would own it then.
 func TestAFileIsNotTakenOverFromItsOwner(t *testing.T) {
-	asRoot(t)
 	base := world(t, "allow/f: old")
-	for _, dir := range []string{base + "/..", base, base + "/allow"} {
+	asStranger(t, "stranger", base, 0o777)
+	if names(t, base+"/allow") != "f mine" || content(base+"/allow/f") != "old" {
+		t.Errorf("left are %s; the file holds %q", names(t, base+"/allow"), content(base+"/allow/f"))
+	}
+}
+
+// A draft needs a directory that may be written, however open the file itself is (EACCES).
+func TestADirectoryThatOthersMayNotWriteIsToldAsSuch(t *testing.T) {
+	base := world(t, "allow/f: old", "allow/d/")
+	asStranger(t, "outsider", base, 0o755)
+	if names(t, base+"/allow") != "d f" || content(base+"/allow/f") != "old" {
+		t.Errorf("left are %s; the file holds %q", names(t, base+"/allow"), content(base+"/allow/f"))
+	}
+}
+
+// asStranger runs a child as another user on allow/, which has the mode, and whose file
+// f everybody may write.
+func asStranger(t *testing.T, name, base string, mode os.FileMode) {
+	t.Helper()
+	asRoot(t)
+	for _, dir := range []string{base + "/..", base} {
 		must(t, os.Chmod(dir, 0o777))
 	}
+	must(t, os.Chmod(base+"/allow", mode))
 	must(t, os.Chmod(base+"/allow/f", 0o666))
-	cmd := child(t, "stranger", base+"/allow")
+	cmd := child(t, name, base+"/allow")
 	program, err := os.ReadFile(cmd.Path)
 	must(t, err)
 	cmd.Path = base + "/child" // where it was built, others may not go
 	must(t, os.WriteFile(cmd.Path, program, 0o755))
 	if !reachable(cmd.Path) {
-		t.Skip("other users cannot reach temporary directories here")
+		t.Skip("SKIPPED: other users cannot reach temporary directories here")
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 12345, Gid: 12345}}
 	must(t, cmd.Run())
-	if names(t, base+"/allow") != "f mine" || content(base+"/allow/f") != "old" {
-		t.Errorf("left are %s; the file holds %q", names(t, base+"/allow"), content(base+"/allow/f"))
-	}
 }
 
 // reachable says whether every directory above file lets everybody through.
@@ -107,4 +124,44 @@ func strangerChild(args []string) error {
 	_, err3 := creating("x")(&w, mine)
 	_, err4 := replacing("y", replace.Options{})(&w, mine)
 	return errors.Join(err, err2, err3, err4)
+}
+
+// outsiderChild DIR must fail to change anything in DIR, and find that it is EACCES.
+func outsiderChild(args []string) error {
+	r, err := confine.Open(args, confine.Options{})
+	if err != nil {
+		return err
+	}
+	for what, err := range everyChange(r) {
+		if e, ok := errors.AsType[*fault.Error](err); !ok || e.Code != fault.PermissionDenied || !errors.Is(e.Err, syscall.EACCES) {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+	}
+	return nil
+}
+
+// everyChange tries to make new, change f, make new/sub and remove d.
+func everyChange(r *confine.Roots) map[string]error {
+	errs := map[string]error{}
+	for what, c := range map[string]struct {
+		name string
+		do   act
+	}{
+		"create": {"new", creating("new")}, "create from": {"new", streaming("new")},
+		"replace": {"f", replacing("new", replace.Options{})}, "with a hash": {"f", replacing("new", expecting("old"))}, "update": {"f", updating("new")},
+		"make directories": {"new/sub", func(w *replace.Writer, p confine.Path) (replace.Result, error) {
+			_, err := w.MakeDirs(background, p)
+			return replace.Result{}, err
+		}},
+		"remove a directory": {"d", func(w *replace.Writer, p confine.Path) (replace.Result, error) {
+			return replace.Result{}, w.RemoveDir(background, p)
+		}},
+	} {
+		p, err := r.Parse(c.name)
+		if err == nil {
+			_, err = c.do(&replace.Writer{}, p)
+		}
+		errs[what] = err
+	}
+	return errs
 }
