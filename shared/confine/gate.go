@@ -15,13 +15,21 @@ import (
 // directory is fault.ParamInvalid because its own name is not beneath it, and a
 // directory that is missing is fault.NotFound. That the entry is no link holds only
 // for the moment: whoever opens it must refuse to follow one (O_NOFOLLOW).
-func (p Path) OpenParent() (*Dir, string, error) {
+func (p Path) OpenParent() (*Dir, string, error) { return p.openParent(Path.elsewhere) }
+
+// OpenParentOfLink is OpenParent for an entry that is moved or removed as it is: links
+// on the way are treated as in Open, the entry itself is never followed. Whoever calls
+// it looks at what kind the entry is. It is for package replace alone.
+func (p Path) OpenParentOfLink() (*Dir, string, error) { return p.openParent(Path.otherwiseSpelled) }
+
+// openParent opens the directory above the path that instead leads to at last.
+func (p Path) openParent(instead func(entry Path, d *Dir) (next Path, moved bool, err error)) (*Dir, string, error) {
 	for tries := 0; ; tries++ {
 		d, entry, err := p.openAbove()
 		if err != nil {
 			return nil, "", err
 		}
-		next, moved, err := entry.elsewhere(d)
+		next, moved, err := instead(entry, d)
 		if err == nil && !moved {
 			return d, path.Base(entry.rel), nil
 		}
@@ -34,6 +42,41 @@ func (p Path) OpenParent() (*Dir, string, error) {
 		}
 		p = next
 	}
+}
+
+// ChildAs is the path of an entry of the directory p, whatever characters its name has.
+// It is judged by the deny rules as what it is (kind), which for a directory makes a
+// difference, and an allowed directory within another is fault.Forbidden: nothing may
+// be moved or removed together with it.
+func (p Path) ChildAs(name string, kind Type) (Path, error) {
+	if p.root == nil {
+		return Path{}, fault.New(fault.Internal, "the path was never parsed", "")
+	}
+	d := Dir{path: p}
+	e, err := d.entry(name)
+	switch {
+	case err != nil:
+		return Path{}, err
+	case kind != Directory:
+		return e, nil
+	case e.fileOnly || p.fileOnly:
+		return Path{}, e.denied()
+	case e.allowed():
+		return Path{}, fault.New(fault.Forbidden, shown(e.words)+" is an allowed directory of its own", "Leave it and what it is in where they are").
+			With("path", e.words)
+	}
+	return e, nil
+}
+
+// allowed says whether p is one of the allowed directories, by another's name for it.
+func (p Path) allowed() bool {
+	real := path.Join(p.root.base, p.full())
+	for _, one := range p.roots.list {
+		if sameHostName(one.real, real) {
+			return true
+		}
+	}
+	return false
 }
 
 // Control runs use with the descriptor of the directory, which stays open
@@ -77,11 +120,7 @@ func (p Path) openAbove() (d *Dir, entry Path, err error) {
 // elsewhere is the path that p, an entry of d, stands for where it is a link that
 // may be followed, or is only there in its other Unicode normal form.
 func (p Path) elsewhere(d *Dir) (next Path, moved bool, err error) {
-	var info Info
-	err = d.self.use(func(fd descriptor) (err error) {
-		info, err = infoOfEntry(fd, path.Base(p.rel))
-		return err
-	})
+	info, err := p.infoIn(d)
 	switch {
 	case problemOf(err) == missing:
 		next, moved = p.respelled()
@@ -93,4 +132,26 @@ func (p Path) elsewhere(d *Dir) (next Path, moved bool, err error) {
 		return next, true, err
 	}
 	return p, false, nil
+}
+
+// otherwiseSpelled is elsewhere without the links.
+func (p Path) otherwiseSpelled(d *Dir) (next Path, moved bool, err error) {
+	_, err = p.infoIn(d)
+	switch {
+	case problemOf(err) == missing:
+		next, moved = p.respelled()
+		return next, moved, nil
+	case err != nil:
+		return p, false, p.explain(err)
+	}
+	return p, false, nil
+}
+
+// infoIn describes p, an entry of d.
+func (p Path) infoIn(d *Dir) (info Info, err error) {
+	err = d.self.use(func(fd descriptor) error {
+		info, err = infoOfEntry(fd, path.Base(p.rel))
+		return err
+	})
+	return info, err
 }

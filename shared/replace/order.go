@@ -1,7 +1,9 @@
 package replace
 
 import (
+	"cmp"
 	"context"
+	"strings"
 	"sync"
 )
 
@@ -36,6 +38,31 @@ func (o *order) enter(ctx context.Context, k key) (leave func(), err error) {
 		<-t.busy
 		o.drop(k, t)
 	}, nil
+}
+
+// enterBoth is enter for two entries, one of them first for everybody, so that two
+// callers never wait for each other.
+func (o *order) enterBoth(ctx context.Context, a, b key) (leave func(), err error) {
+	if a == b {
+		return o.enter(ctx, a)
+	}
+	if a.compare(b) > 0 {
+		a, b = b, a
+	}
+	leaveA, err := o.enter(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	leaveB, err := o.enter(ctx, b)
+	if err != nil {
+		leaveA()
+		return nil, err
+	}
+	return func() { leaveB(); leaveA() }, nil
+}
+
+func (k key) compare(other key) int {
+	return cmp.Or(cmp.Compare(k.dev, other.dev), cmp.Compare(k.ino, other.ino), strings.Compare(k.name, other.name))
 }
 
 func (o *order) turn(k key) *turn {
