@@ -245,9 +245,21 @@ func (at *place) tryOriginal(ctx context.Context) (*original, error) {
 	if info.Mode.Perm()&0o222 == 0 {
 		return nil, readOnly(at.path) // also to root, whom the kernel would let
 	}
+	f, err := at.openOriginal(originalFlags)
+	if err != nil {
+		return nil, err
+	}
+	old, err := at.originalOf(ctx, f)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return old, nil
+}
+
+func (at *place) openOriginal(flags int) (*os.File, error) {
 	var fd int
-	err = again(func() (err error) {
-		fd, err = unix.Openat(at.at, at.name, originalFlags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	err := again(func() (err error) {
+		fd, err = unix.Openat(at.at, at.name, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 		return err
 	})
 	switch err {
@@ -259,12 +271,7 @@ func (at *place) tryOriginal(ctx context.Context) (*original, error) {
 	default:
 		return nil, err
 	}
-	f := os.NewFile(uintptr(fd), "original")
-	old, err := at.originalOf(ctx, f)
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return old, nil
+	return os.NewFile(uintptr(fd), "original"), nil
 }
 
 // originalOf locks f, and takes it if it is still the file under the name then.

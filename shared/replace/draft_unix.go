@@ -203,7 +203,7 @@ func (d *draft) becomeNew() error {
 	}
 	err := error(unix.ENOSYS)
 	if !d.at.lacks.exclusive {
-		err = again(func() error { return renameExclusive(dir, d.name, to) })
+		err = again(func() error { return renameExclusive(dir, d.name, dir, to) })
 	}
 	if err == nil {
 		d.name = ""

@@ -7,6 +7,9 @@ func (w *Writer) Without(unnamed, exclusive, exchange bool) {
 	w.lacks = lacks{unnamed: unnamed, exclusive: exclusive, exchange: exchange}
 }
 
+// Lack makes the Writer work as on a file system that cannot exchange two names.
+func (w *Writer) Lack(exchange bool) { w.lacks.exchange = exchange }
+
 // Alike is another Writer for a file system of the same kind.
 func (w *Writer) Alike() *Writer {
 	var other Writer

@@ -5,6 +5,7 @@ package replace
 import (
 	"context"
 	"io"
+	"os"
 
 	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
@@ -39,4 +40,18 @@ func (*state) makeDirs(context.Context, confine.Path) ([]confine.Path, error) {
 
 func (*state) removeDir(context.Context, confine.Path) error { return errPlatform }
 
-func sweep(confine.Path, int) (int, error) { return 0, errPlatform }
+func (*Writer) remove(context.Context, confine.Path, func(*os.File, confine.Info) error) error {
+	return errPlatform
+}
+
+func (*Writer) removeTree(context.Context, confine.Path, func(*confine.Dir, Tree) error) error {
+	return errPlatform
+}
+
+func (*Writer) link(context.Context, confine.Path, string) error { return errPlatform }
+
+func (*Writer) move(context.Context, confine.Path, confine.Path, MoveOptions) (MoveResult, error) {
+	return MoveResult{}, errPlatform
+}
+
+func sweep(context.Context, confine.Path, int) (int, error) { return 0, errPlatform }

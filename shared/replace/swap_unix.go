@@ -73,7 +73,7 @@ func (d *draft) exchange() error {
 	if d.at.lacks.exchange {
 		return unix.ENOSYS
 	}
-	return again(func() error { return exchange(d.at.at, d.name, d.at.name) })
+	return again(func() error { return exchange(d.at.at, d.name, d.at.at, d.at.name) })
 }
 
 // holds says whether what is under name is old, with the content before.

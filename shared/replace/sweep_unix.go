@@ -3,6 +3,7 @@
 package replace
 
 import (
+	"context"
 	"errors"
 	"os"
 
@@ -13,7 +14,7 @@ import (
 )
 
 // sweep removes the leftovers in an open directory, unless somebody is writing there.
-func sweep(p confine.Path, dir int) (removed int, err error) {
+func sweep(ctx context.Context, p confine.Path, dir int) (removed int, err error) {
 	err = again(func() error { return unix.Flock(dir, unix.LOCK_EX|unix.LOCK_NB) })
 	if err == unix.EWOULDBLOCK {
 		return 0, nil // whoever writes there now could be using what looks left over
@@ -27,10 +28,15 @@ func sweep(p confine.Path, dir int) (removed int, err error) {
 		return 0, err
 	}
 	for _, name := range names {
-		if !leftOver(dir, name) {
+		kind, ok := leftOver(dir, name)
+		if !ok {
 			continue
 		}
-		if failed := again(func() error { return unix.Unlinkat(dir, name, 0) }); failed != nil {
+		failed := again(func() error { return unix.Unlinkat(dir, name, 0) })
+		if kind == unix.S_IFDIR {
+			failed = sweepTree(ctx, &place{path: p, at: dir, name: name})
+		}
+		if failed != nil {
 			err = errors.Join(err, failed)
 			continue
 		}
@@ -39,13 +45,27 @@ func sweep(p confine.Path, dir int) (removed int, err error) {
 	return removed, err
 }
 
-// leftOver knows a draft by its name, by being a regular file, and by its owner.
-func leftOver(dir int, name string) bool {
+// leftOver knows a draft by its name, by being a file or a directory, and by its owner.
+func leftOver(dir int, name string) (kind uint32, ok bool) {
 	var st unix.Stat_t
-	return isDraft(name) &&
-		fstatat(dir, name, &st) == nil &&
-		st.Mode&unix.S_IFMT == unix.S_IFREG &&
-		int(st.Uid) == os.Geteuid()
+	if !isDraft(name) || fstatat(dir, name, &st) != nil {
+		return 0, false
+	}
+	kind = uint32(st.Mode) & unix.S_IFMT
+	return kind, (kind == unix.S_IFREG || kind == unix.S_IFDIR) && int(st.Uid) == os.Geteuid()
+}
+
+// sweepTree removes a directory that a killed RemoveTree has taken out.
+func sweepTree(ctx context.Context, at *place) error {
+	t, err := at.openTree(ctx, rounds{})
+	if err != nil {
+		return err
+	}
+	defer t.file.Close() // nothing was written through it
+	if _, err := t.clear(ctx, at); err != nil {
+		return err
+	}
+	return unix.Unlinkat(at.at, at.name, unix.AT_REMOVEDIR)
 }
 
 // namesIn lists by the descriptor, past the rules that leave entries out of listings.

@@ -39,12 +39,12 @@ func (d *draft) keepAttributes(*original) error { return nil }
 // linkUnnamed is never reached: every draft has a name.
 func linkUnnamed(int, int, string) error { return unix.ENOTSUP }
 
-func renameExclusive(dir int, from, to string) error {
-	return unix.RenameatxNp(dir, from, dir, to, unix.RENAME_EXCL)
+func renameExclusive(fromDir int, from string, toDir int, to string) error {
+	return unix.RenameatxNp(fromDir, from, toDir, to, unix.RENAME_EXCL)
 }
 
-func exchange(dir int, a, b string) error {
-	return unix.RenameatxNp(dir, a, dir, b, unix.RENAME_SWAP)
+func exchange(aDir int, a string, bDir int, b string) error {
+	return unix.RenameatxNp(aDir, a, bDir, b, unix.RENAME_SWAP)
 }
 
 // syncDirectory flushes the drive's cache too; fsync(2) of macOS does not. The draft

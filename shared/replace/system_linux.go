@@ -53,12 +53,12 @@ func linkUnnamed(fd, dir int, name string) error {
 	})
 }
 
-func renameExclusive(dir int, from, to string) error {
-	return unix.Renameat2(dir, from, dir, to, unix.RENAME_NOREPLACE)
+func renameExclusive(fromDir int, from string, toDir int, to string) error {
+	return unix.Renameat2(fromDir, from, toDir, to, unix.RENAME_NOREPLACE)
 }
 
-func exchange(dir int, a, b string) error {
-	return unix.Renameat2(dir, a, dir, b, unix.RENAME_EXCHANGE)
+func exchange(aDir int, a string, bDir int, b string) error {
+	return unix.Renameat2(aDir, a, bDir, b, unix.RENAME_EXCHANGE)
 }
 
 func syncDirectory(dir int) error { return unix.Fsync(dir) }
