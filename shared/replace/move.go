@@ -38,7 +38,8 @@ type MoveResult struct {
 // same; a directory is fault.Unavailable then. Where a file system cannot rename without
 // overwriting, a file gets its second name before it loses the first, and for a directory
 // a look at the new name decides: an empty directory that another program makes there at
-// that instant is lost. Where two files cannot change places, a last look at both does.
+// that instant is lost. Where two files cannot change places, a last look at both does,
+// but a file from another file system is fault.Unavailable.
 //
 // A process that is killed meanwhile leaves the file under the old name or the new one,
 // whole, or under both; one that it was to replace may then be under the old name.
