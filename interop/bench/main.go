@@ -17,14 +17,15 @@ import (
 )
 
 func main() {
-	ours := flag.String("file-read", "dist/file-read", "our binary")
+	reads := flag.String("file-read", "dist/file-read", "our reading binary")
+	writes := flag.String("file-write", "dist/file-write", "our writing binary")
 	peer := flag.String("peer", "interop/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js", "the reference server")
 	node := flag.String("node", "node", "the node that runs it")
 	runs := flag.Int("n", 15, "samples of each start")
 	calls := flag.Int("calls", 2000, "calls of each kind")
 	out := flag.String("o", "docs/benchmarks.md", "where to write")
 	flag.Parse()
-	if err := run(*ours, *node, *peer, *runs, *calls, *out); err != nil {
+	if err := run(*reads, *writes, *node, *peer, *runs, *calls, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -40,7 +41,7 @@ type contender struct {
 	listArg  string
 }
 
-func run(ours, node, peer string, runs, calls int, out string) error {
+func run(ours, writes, node, peer string, runs, calls int, out string) error {
 	world, err := newWorld()
 	if err != nil {
 		return err
@@ -76,7 +77,11 @@ func run(ours, node, peer string, runs, calls int, out string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(out, []byte(page(servers, rows, limits, searches)), 0o644)
+	doers, writing, err := measureWriting(world, writes, node, peer, calls/10)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(out, []byte(page(servers, rows, limits, searches)+writingTable(doers, writing)), 0o644)
 }
 
 // machine describes where the numbers come from.

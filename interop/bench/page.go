@@ -36,6 +36,24 @@ func page(cs []contender, rows []row, limits []limit, searches []searched) strin
 	return b.String()
 }
 
+// writingTable tells times, and what they are of the first column.
+func writingTable(doers []writer, rows []row) string {
+	var b strings.Builder
+	b.WriteString("\n## Writing\n\nBehind each time, what it is of the first column: the same change by hand, on the disk when it is told. `file-write` keeps what was there, writes its audit log and syncs before it tells success; `--history off` keeps nothing.\n\n| |")
+	for _, w := range doers {
+		b.WriteString(" " + w.name + " |")
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---:|", len(doers)) + "\n")
+	for _, r := range rows {
+		b.WriteString("| " + r.name + " |")
+		for _, v := range r.values {
+			fmt.Fprintf(&b, " %s %s (%.2f) |", number(v), r.unit, v/r.values[0])
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
 func searchTable(searches []searched) string {
 	var b strings.Builder
 	b.WriteString("\n## Search of the Go source tree, lines counted\n\nThrough `tools/call`, beside a run of ripgrep (from PATH) that counts the same lines; both respect .gitignore and look at hidden files.\n\n| pattern | file-read | ripgrep | ratio | lines |\n|---|---:|---:|---:|---:|\n")

@@ -49,6 +49,14 @@ func Caller(ctx context.Context) (tool, requestID string) {
 	return c.event.Tool, c.id
 }
 
+// Touches adds to the record of the call that runs with ctx a path that its arguments
+// do not tell, absolute. It is for the function of a tool, not for its goroutines.
+func Touches(ctx context.Context, path string) {
+	if c := callFrom(ctx); c != nil {
+		c.event.Paths = append(c.event.Paths, path)
+	}
+}
+
 // call takes a tool call all the way: rate limit, decoding, begin recorded,
 // function, end recorded, result.
 func (s *Server) call(ctx context.Context, t *Tool, args json.RawMessage, token mcp.ProgressToken) *mcp.CallToolResult {

@@ -29,12 +29,12 @@ type Maker[S any] interface {
 // archive that is not one of Pack's is fault.ParamMalformed. r is read to its end, so
 // that one which verifies itself has its say.
 //
-// Files get no executable bit, and nobody but their owner more rights than before, also
-// where a directory beneath p kept others out: a directory comes back with the rights
+// mode is what p was when it was packed. Files get no executable bit, and nobody but their owner more rights than before, also
+// where p or a directory beneath it kept others out: a directory comes back with the rights
 // of a new one. After an error everything that was made is gone again, unless
 // another program has put something into it; then left_over in the details is p.
-func Unpack[S any](ctx context.Context, r io.Reader, p confine.Path, w Maker[S]) (Count, error) {
-	u := &unpacker[S]{ctx: ctx, make: w, top: p, dirs: map[string]place{}, seen: map[string]bool{}}
+func Unpack[S any](ctx context.Context, r io.Reader, p confine.Path, mode fs.FileMode, w Maker[S]) (Count, error) {
+	u := &unpacker[S]{ctx: ctx, make: w, top: p, reach: through(mode), dirs: map[string]place{}, seen: map[string]bool{}}
 	if err := u.begin(); err != nil {
 		return Count{}, err
 	}
@@ -52,6 +52,7 @@ type unpacker[S any] struct {
 	ctx      context.Context
 	make     Maker[S]
 	top      confine.Path
+	reach    fs.FileMode      // what the directory's own mode leaves of those in it
 	parents  []confine.Path   // that were made for top
 	dirs     map[string]place // that were made, by their names in the archive
 	seen     map[string]bool  // names in the archive
@@ -83,7 +84,7 @@ func (u *unpacker[S]) begin() error {
 			return err
 		}
 	}
-	err := u.directory("", u.top, 0o777)
+	err := u.directory("", u.top, u.reach)
 	if err != nil {
 		u.removeParents()
 	}

@@ -47,7 +47,7 @@ func TestWhatIsPackedComesBack(t *testing.T) {
 			if count != c.count {
 				t.Errorf("packed: %+v", count)
 			}
-			made, err := tree.Unpack(t.Context(), iotest.DataErrReader(bytes.NewReader(packed)), w.parse("new"), newMaker())
+			made, err := tree.Unpack(t.Context(), iotest.DataErrReader(bytes.NewReader(packed)), w.parse("new"), 0o755, newMaker())
 			if err != nil || made != c.count {
 				t.Fatalf("unpacked: %+v, %v", made, err)
 			}
@@ -75,7 +75,7 @@ func TestNobodyGetsMoreRightsThanBefore(t *testing.T) {
 		w.chmod("d/writeonly", 0o600)
 	}
 	packed, count := w.pack("d")
-	made, err := tree.Unpack(t.Context(), bytes.NewReader(packed), w.parse("new"), newMaker())
+	made, err := tree.Unpack(t.Context(), bytes.NewReader(packed), w.parse("new"), 0o755, newMaker())
 	if err != nil || made != count || made.Executable != 1 {
 		t.Fatalf("%+v, %+v, %v", count, made, err)
 	}
@@ -133,7 +133,7 @@ func TestAnArchiveThatIsNotOneOfOursMakesNothing(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, confine.Options{Symlinks: confine.Within}, "allow/mine=x")
 			before := w.describe(w.base, true)
-			_, err := tree.Unpack(t.Context(), bytes.NewReader(c.archive), w.parse("in/new"), newMaker())
+			_, err := tree.Unpack(t.Context(), bytes.NewReader(c.archive), w.parse("in/new"), 0o755, newMaker())
 			refused(t, "unpacking", err, c.code)
 			if after := w.describe(w.base, true); after != before {
 				t.Errorf("was\n%sis\n%s", before, after)
@@ -182,7 +182,7 @@ func TestABombIsRefusedBeforeItIsMade(t *testing.T) {
 			}
 			written <- n
 		}()
-		_, err := tree.Unpack(t.Context(), r, w.parse("new"), newMaker())
+		_, err := tree.Unpack(t.Context(), r, w.parse("new"), 0o755, newMaker())
 		r.Close()
 		if n := <-written; n < 1000 || n > tree.MostEntries+2 {
 			t.Errorf("%s: %d entries were read", c.name, n)
@@ -202,7 +202,7 @@ func TestNothingIsUnpackedOverWhatIsThere(t *testing.T) {
 	packed, _ := w.pack("d")
 	before := w.describe(w.base, true)
 	for name, code := range map[string]fault.Code{"empty": fault.Exists, "d": fault.Exists, "l": fault.Exists, ".": fault.Exists, "file": fault.ParamInvalid, "file/new": fault.ParamInvalid} {
-		_, err := tree.Unpack(t.Context(), bytes.NewReader(packed), w.parse(name), newMaker())
+		_, err := tree.Unpack(t.Context(), bytes.NewReader(packed), w.parse(name), 0o755, newMaker())
 		refused(t, name, err, code)
 	}
 	if after := w.describe(w.base, true); after != before {
@@ -225,7 +225,7 @@ func TestAfterAnErrorEverythingThatWasMadeIsGone(t *testing.T) {
 	} {
 		w := newWorld(t, confine.Options{}, "allow/there/mine=x")
 		before := w.describe(w.base, true)
-		_, err := tree.Unpack(t.Context(), c.r, w.parse("there/x/y/new"), c.make)
+		_, err := tree.Unpack(t.Context(), c.r, w.parse("there/x/y/new"), 0o755, c.make)
 		if err == nil || fault.From(err).Code != c.code {
 			t.Errorf("%s: %v instead of %s", c.name, err, c.code)
 		}
@@ -242,7 +242,7 @@ func TestACancelledCallLeavesNothing(t *testing.T) {
 	packed := archive(t, "a/", "a/f=hello", "b => a")
 	half := len(packed) / 2
 	late := io.MultiReader(bytes.NewReader(packed[:half]), readFunc(func([]byte) (int, error) { cancel(); return 0, io.EOF }), bytes.NewReader(packed[half:]))
-	_, err := tree.Unpack(ctx, late, w.parse("x/new"), newMaker())
+	_, err := tree.Unpack(ctx, late, w.parse("x/new"), 0o755, newMaker())
 	if refused(t, "cancelled", err, fault.TimedOut); w.describe(w.base, true) != before {
 		t.Error("something is left")
 	}
@@ -261,7 +261,7 @@ func TestWhatAnotherProgramPutThereMeanwhileStays(t *testing.T) {
 		}
 		return 0, errors.New("and then the cable is out")
 	}
-	_, err := tree.Unpack(t.Context(), io.MultiReader(bytes.NewReader(packed[:len(packed)-1024]), readFunc(put)), w.parse("new"), newMaker())
+	_, err := tree.Unpack(t.Context(), io.MultiReader(bytes.NewReader(packed[:len(packed)-1024]), readFunc(put)), w.parse("new"), 0o755, newMaker())
 	if left := fault.From(err).Details["left_over"]; left != "new" {
 		t.Errorf("%v: left over %v", err, left)
 	}
@@ -282,7 +282,7 @@ func FuzzUnpack(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		w := newWorld(t, confine.Options{Symlinks: confine.Within}, "allow/mine=x")
 		before := w.describe(w.base, true)
-		count, err := tree.Unpack(t.Context(), bytes.NewReader(b), w.parse("new"), newMaker())
+		count, err := tree.Unpack(t.Context(), bytes.NewReader(b), w.parse("new"), 0o755, newMaker())
 		if err != nil {
 			if errors.Is(err, fault.Internal) || count != (tree.Count{}) {
 				t.Errorf("%v %+v", err, count)

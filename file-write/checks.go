@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/multiollama/mcp-server/file-write/internal/executable"
+	"github.com/multiollama/mcp-server/file-write/internal/protected"
+	"github.com/multiollama/mcp-server/shared/command"
+	"github.com/multiollama/mcp-server/shared/settings"
+)
+
+// checks are the lines of doctor about what this server refuses and keeps.
+func checks(s *settings.Set, st store) []command.Check {
+	var all []command.Check
+	var patterns []string
+	rows := protected.Table()
+	for i, row := range rows {
+		patterns = append(patterns, row.Pattern)
+		if i+1 < len(rows) && rows[i+1].Why == row.Why {
+			continue
+		}
+		all = append(all, command.Check{Verdict: command.OK, Subject: "protected", Text: strings.Join(patterns, " ") + ": " + row.Why})
+		patterns = nil
+	}
+	if open := s.List("allow-protected"); len(open) > 0 {
+		all = append(all, command.Check{Verdict: command.Warn, Subject: "protected", Text: "except " + strings.Join(open, ", ") + ", which may be written",
+			Fix: "Leave --allow-protected out where that is not meant"})
+	}
+	return append(all, executables(s), keeping(s, st))
+}
+
+func executables(s *settings.Set) command.Check {
+	var names []string
+	for _, row := range executable.Table() {
+		names = append(names, row.Ext)
+	}
+	c := command.Check{Verdict: command.OK, Subject: "executables", Text: "are refused by content, and by name: " + strings.Join(names, " ")}
+	if open := s.List("allow-mime"); len(open) > 0 {
+		c.Verdict, c.Fix = command.Warn, "Leave --allow-mime out where that is not meant"
+		c.Text += "; except " + strings.Join(open, ", ")
+	}
+	return c
+}
+
+func keeping(s *settings.Set, st store) command.Check {
+	if st.dir == "" {
+		return command.Check{Verdict: command.Warn, Subject: "history", Text: "is off: what is overwritten is lost", Fix: "Leave --history out"}
+	}
+	return command.Check{Verdict: command.OK, Subject: "history",
+		Text: fmt.Sprintf("keeps what was there before a change in %s, up to %d bytes and for %s", st.dir, s.Size("history-size"), s.Duration("history-age"))}
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/multiollama/mcp-server/file-write/internal/edit"
+	"github.com/multiollama/mcp-server/shared/confine"
+	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/replace"
+	"github.com/multiollama/mcp-server/shared/text"
+	"github.com/multiollama/mcp-server/shared/toolkit"
+)
+
+var editSpec = toolkit.Spec{
+	Name:        "edit_file",
+	Title:       "Edit a file",
+	Doc:         "Replace text in a file: old_string by new_string, literally, where it stands exactly once; or several edits in order, all or none. Encoding and line ends stay; \\n matches any line end.",
+	Toolset:     "edit",
+	Effect:      toolkit.Writes,
+	Destructive: true,
+}
+
+type editIn struct {
+	Path     string      `json:"path" path:"write" doc:"File."`
+	Old      *string     `json:"old_string,omitempty" content:"true" doc:"Text to replace, with enough around it to be unique."`
+	New      *string     `json:"new_string,omitempty" content:"true"`
+	All      bool        `json:"replace_all,omitempty" default:"false" doc:"Replace every match."`
+	Count    int         `json:"expected_replacements,omitempty" min:"1" max:"1000000" doc:"Replace all, if there are just so many."`
+	Edits    []editsItem `json:"edits,omitempty" minItems:"1" maxItems:"1000" doc:"Instead of old_string and new_string."`
+	Expected string      `json:"expected_sha256,omitempty" doc:"Edit only this version."`
+	DryRun   bool        `json:"dry_run,omitempty" default:"false" doc:"Only show what would change."`
+}
+
+type editsItem struct {
+	Old   string `json:"old_string" content:"true"`
+	New   string `json:"new_string" content:"true"`
+	All   bool   `json:"replace_all,omitempty" default:"false"`
+	Count int    `json:"expected_replacements,omitempty" min:"1" max:"1000000"`
+}
+
+type editOut struct {
+	Success      bool   `json:"success"`
+	Path         string `json:"path"`
+	Replacements int    `json:"replacements"`
+	Diff         string `json:"diff" doc:"Unified."`
+	DiffCut      bool   `json:"diffTruncated,omitempty"`
+	SHA256       string `json:"sha256" doc:"Of the whole file."`
+	ChangeID     string `json:"changeId,omitempty" doc:"For restore_file."`
+	DryRun       bool   `json:"dryRun,omitempty"`
+	Note         string `json:"note,omitempty"`
+
+	before, after []byte // for vocabularies that show the difference otherwise
+}
+
+func (w *writer) edit(ctx context.Context, in editIn) (editOut, error) {
+	p, err := w.path(ctx, in.Path)
+	if err != nil {
+		return editOut{}, err
+	}
+	edits, err := in.list()
+	if err != nil {
+		return editOut{}, err
+	}
+	out := editOut{Success: true, Path: p.String(), DryRun: in.DryRun}
+	u := w.undoing(ctx, "edit", p)
+	res, err := w.files.Update(ctx, p, func(old []byte, info confine.Info) ([]byte, error) {
+		if err := expect(p, in.Expected, old); err != nil {
+			return nil, err
+		}
+		content, err := out.apply(p, old, edits)
+		if err != nil {
+			return nil, err
+		}
+		if in.DryRun {
+			preview := writeOut{}
+			err := w.preview(p, &preview, content)
+			out.SHA256 = preview.SHA256
+			return nil, err
+		}
+		if bytes.Equal(old, content) {
+			return content, nil
+		}
+		return content, u.keepBytes(old, info)
+	})
+	out.ChangeID = u.ended(err)
+	if errors.Is(err, errPreviewed) {
+		return out, nil
+	}
+	out.SHA256, out.Note = res.SHA256, note(res)
+	return out, err
+}
+
+// list is the edits that the client means, by either of the two ways to say it.
+func (in editIn) list() ([]edit.Edit, error) {
+	single := in.Old != nil || in.New != nil || in.All || in.Count != 0
+	switch {
+	case single && in.Edits != nil:
+		return nil, fault.New(fault.ParamInvalid, "there are both edits and an edit of its own", "Put all of them into edits")
+	case in.Edits != nil:
+	case in.Old == nil:
+		return nil, missing("old_string")
+	case in.New == nil:
+		return nil, missing("new_string")
+	default:
+		in.Edits = []editsItem{{Old: *in.Old, New: *in.New, All: in.All, Count: in.Count}}
+	}
+	edits := make([]edit.Edit, len(in.Edits))
+	for i, e := range in.Edits {
+		if e.Old == e.New {
+			return nil, fault.New(fault.ParamInvalid, "old_string and new_string are the same", "Leave out an edit that changes nothing").With("edit", i+1)
+		}
+		edits[i] = edit.Edit{Old: e.Old, New: e.New, All: e.All, Count: e.Count}
+	}
+	return edits, nil
+}
+
+func missing(name string) error {
+	return fault.New(fault.ParamMissing, "the parameter "+name+" is missing", "Give old_string and new_string, or edits").With("parameter", name)
+}
+
+// apply makes the edits of a content and tells what they did.
+func (o *editOut) apply(p confine.Path, old []byte, edits []edit.Edit) ([]byte, error) {
+	if err := refuseBinary(old); err != nil {
+		return nil, err
+	}
+	enc, _ := encodingOf(old)
+	done, err := edit.Apply(old, enc, edits, replace.MaxBytes)
+	if err != nil {
+		return nil, err
+	}
+	o.Replacements = done.Replacements
+	o.Diff, o.DiffCut = difference(p, enc, old, done.Content)
+	o.before, o.after = readable(enc, old), readable(enc, done.Content)
+	return done.Content, nil
+}
+
+// Text is what happened in a line, and the difference.
+func (o editOut) Text() string {
+	s := fmt.Sprintf("Edited: %s (replacements: %d, sha256 %s)\n", text.Escape(o.Path), o.Replacements, o.SHA256)
+	if o.DryRun {
+		s = "[dry run, nothing was changed] " + s
+	}
+	return s + lines(o.Note) + o.Diff + cutNote(o.DiffCut)
+}

@@ -1,0 +1,19 @@
+// file-write is an MCP server that lets a client create, overwrite, edit, move and
+// copy files beneath the directories it was given. What is replaced or removed is kept
+// first (package history); what could run code is refused (packages executable and
+// protected); and every change happens in one step or not at all (package replace).
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/multiollama/mcp-server/shared/command"
+)
+
+// version is set by the linker for a release.
+var version = "devel"
+
+func main() {
+	os.Exit(command.Run(context.Background(), program(), os.Args[1:], command.Process()))
+}

@@ -1,0 +1,273 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/multiollama/mcp-server/shared/confine"
+	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/replace"
+	"github.com/multiollama/mcp-server/shared/text"
+	"github.com/multiollama/mcp-server/shared/toolkit"
+)
+
+var writeSpec = toolkit.Spec{
+	Name:        "file_write",
+	Title:       "Write a file",
+	Doc:         "Create a text file, or with overwrite replace one, or with append add to its end. An existing file keeps its encoding and permissions.",
+	Toolset:     "write",
+	Effect:      toolkit.Writes,
+	Destructive: true,
+}
+
+type writeIn struct {
+	Path      string `json:"path" path:"write" doc:"File: absolute, or relative to an allowed directory."`
+	Content   string `json:"content" content:"true" doc:"The text, exactly as it is to be."`
+	Overwrite bool   `json:"overwrite,omitempty" default:"false" doc:"Replace a file that exists."`
+	Append    bool   `json:"append,omitempty" default:"false" doc:"Add to the end of a file that exists."`
+	Parents   bool   `json:"create_parents,omitempty" default:"true" doc:"Make missing directories."`
+	Expected  string `json:"expected_sha256,omitempty" doc:"Replace only this version."`
+	Encoding  string `json:"encoding,omitempty" doc:"Default: the file's own; utf-8 for a new one."`
+	DryRun    bool   `json:"dry_run,omitempty" default:"false" doc:"Only show what would change."`
+}
+
+type writeOut struct {
+	Success  bool   `json:"success"`
+	Path     string `json:"path"`
+	Created  bool   `json:"created"`
+	Written  int64  `json:"bytesWritten"`
+	SHA256   string `json:"sha256" doc:"Of the whole file."`
+	Encoding string `json:"encoding,omitempty"`
+	Diff     string `json:"diff,omitempty" doc:"Unified."`
+	DiffCut  bool   `json:"diffTruncated,omitempty"`
+	ChangeID string `json:"changeId,omitempty" doc:"For restore_file."`
+	DryRun   bool   `json:"dryRun,omitempty"`
+	Note     string `json:"note,omitempty"`
+}
+
+// mostTries is how often a write is begun anew because the file came or went.
+const mostTries = 8
+
+func (w *writer) write(ctx context.Context, in writeIn) (writeOut, error) {
+	p, err := w.path(ctx, in.Path)
+	if err != nil {
+		return writeOut{}, err
+	}
+	if in.Overwrite && in.Append {
+		return writeOut{}, fault.New(fault.ParamInvalid, "overwrite and append are both set", "Set one of them")
+	}
+	if !in.Overwrite && !in.Append {
+		if in.Expected != "" {
+			return writeOut{}, fault.New(fault.ParamInvalid, "expected_sha256 is given, and nothing is to be replaced", "Leave it out, or set overwrite or append")
+		}
+		return w.create(ctx, p, in)
+	}
+	for range mostTries {
+		out, err := w.rewrite(ctx, p, in)
+		if !errors.Is(err, fault.NotFound) || in.Expected != "" {
+			return out, err
+		}
+		if out, err = w.create(ctx, p, in); !errors.Is(err, fault.Exists) {
+			return out, err
+		}
+	}
+	return writeOut{}, fault.New(fault.Unavailable, "the file comes and goes all the time", "Try again later").With("path", p.String())
+}
+
+// create makes a new file. Why it is refused where there is one is told by package
+// replace, which also decides: a look beforehand could be wrong by then.
+func (w *writer) create(ctx context.Context, p confine.Path, in writeIn) (writeOut, error) {
+	enc, err := encodingOr(in.Encoding, "utf-8")
+	if err != nil {
+		return writeOut{}, err
+	}
+	content, err := enc.Encode(in.Content, marked(enc))
+	if err != nil {
+		return writeOut{}, err
+	}
+	out := writeOut{Success: true, Path: p.String(), Created: true, Encoding: enc.Name(), DryRun: in.DryRun}
+	if in.DryRun {
+		return out.of(int64(len(content)), content), w.wouldCreate(p, content)
+	}
+	var res replace.Result
+	do := func() (err error) {
+		res, err = w.files.Create(ctx, p, content, replace.Options{})
+		return err
+	}
+	if in.Parents {
+		err = w.withParents(ctx, p, do)
+	} else {
+		err = do()
+	}
+	if errors.Is(err, fault.Exists) && !in.Overwrite && !in.Append {
+		err = exists(p, err)
+	}
+	out.Written, out.SHA256 = res.Bytes, res.SHA256
+	return out, err
+}
+
+// wouldCreate says what Create would refuse, as far as that can be seen beforehand.
+func (w *writer) wouldCreate(p confine.Path, content []byte) error {
+	if _, err := p.Stat(); err == nil {
+		return exists(p, nil)
+	} else if !errors.Is(err, fault.NotFound) {
+		return err
+	}
+	if err := w.guards.entry(p); err != nil {
+		return err
+	}
+	return w.guards.content(p, content)
+}
+
+// exists is the refusal of document 000: without overwrite, what is there stays.
+func exists(p confine.Path, cause error) error {
+	return fault.New(fault.Exists, "there is already something at "+text.Escape(p.String()),
+		"Set overwrite to replace a file, change a part of it with an edit, or choose another name").With("path", p.String()).Because(cause)
+}
+
+// rewrite replaces or extends a file that exists. A file that is not there is
+// fault.NotFound.
+func (w *writer) rewrite(ctx context.Context, p confine.Path, in writeIn) (writeOut, error) {
+	op := "overwrite"
+	if in.Append {
+		op = "append"
+	}
+	out := writeOut{Success: true, Path: p.String(), DryRun: in.DryRun}
+	u := w.undoing(ctx, op, p)
+	res, err := w.files.Update(ctx, p, func(old []byte, info confine.Info) ([]byte, error) {
+		if err := expect(p, in.Expected, old); err != nil {
+			return nil, err
+		}
+		enc, content, err := in.over(old)
+		if err != nil {
+			return nil, err
+		}
+		out.Encoding = enc.Name()
+		out.Diff, out.DiffCut = difference(p, enc, old, content)
+		out.Written = int64(len(content))
+		if in.Append {
+			out.Written -= int64(len(old))
+		}
+		if in.DryRun {
+			return nil, w.preview(p, &out, content)
+		}
+		if bytes.Equal(old, content) {
+			return content, nil
+		}
+		return content, u.keepBytes(old, info)
+	})
+	out.ChangeID = u.ended(err)
+	if errors.Is(err, errPreviewed) {
+		return out, nil
+	}
+	out.SHA256 = res.SHA256
+	out.Note = note(res)
+	return out, err
+}
+
+// over is what the file will hold in place of old, or after it. The encoding and the
+// byte-order mark of old stay unless another encoding was asked for.
+func (in writeIn) over(old []byte) (text.Encoding, []byte, error) {
+	enc, bom := encodingOf(old)
+	if in.Encoding != "" && !in.Append {
+		var err error
+		if enc, err = text.Lookup(in.Encoding); err != nil {
+			return enc, nil, err
+		}
+		bom = marked(enc)
+	}
+	if !in.Append {
+		content, err := enc.Encode(in.Content, bom)
+		return enc, content, err
+	}
+	if err := refuseBinary(old); err != nil {
+		return enc, nil, err
+	}
+	tail, err := enc.Encode(in.Content, bom && len(old) == 0)
+	if err != nil {
+		return enc, nil, err
+	}
+	return enc, append(bytes.Clone(old), tail...), nil
+}
+
+// errPreviewed ends an Update after all was looked at and before anything is changed.
+var errPreviewed = errors.New("only looked at")
+
+// preview asks the guards what they would be asked, and fills in what there would be.
+func (w *writer) preview(p confine.Path, out *writeOut, content []byte) error {
+	if err := w.guards.content(p, content); err != nil {
+		return err
+	}
+	sum := sha256.Sum256(content)
+	out.SHA256 = hex.EncodeToString(sum[:])
+	return errPreviewed
+}
+
+// of tells a content that is in memory.
+func (o writeOut) of(written int64, content []byte) writeOut {
+	sum := sha256.Sum256(content)
+	o.Written, o.SHA256 = written, hex.EncodeToString(sum[:])
+	return o
+}
+
+func note(res replace.Result) string {
+	if res.BrokeLinks {
+		return "The file had further names (hard links); they keep the old content."
+	}
+	return ""
+}
+
+// expect compares a content with the hash that a client expects of it, if it does.
+func expect(p confine.Path, want string, content []byte) error {
+	if want == "" {
+		return nil
+	}
+	sum := sha256.Sum256(content)
+	have := hex.EncodeToString(sum[:])
+	if strings.EqualFold(want, have) {
+		return nil
+	}
+	if b, err := hex.DecodeString(want); err != nil || len(b) != sha256.Size {
+		return fault.New(fault.ParamMalformed, "expected_sha256 is not 64 hexadecimal digits", "Give the sha256 that reading the file has answered")
+	}
+	return fault.New(fault.Exists, text.Escape(p.String())+" is not the version that was expected: it was changed since it was read",
+		"Read it again and make the change to what is there now").With("path", p.String()).With("present_sha256", have)
+}
+
+// Text is what happened in a line, and the difference.
+func (o writeOut) Text() string {
+	did := "Replaced"
+	switch {
+	case o.Created:
+		did = "Created"
+	case o.Diff == "" && !o.DiffCut:
+		did = "Left as it is"
+	}
+	s := fmt.Sprintf("%s: %s (%d bytes written, sha256 %s)\n", did, text.Escape(o.Path), o.Written, o.SHA256)
+	if o.DryRun {
+		s = "[dry run, nothing was changed] " + s
+	}
+	return s + lines(o.Note) + o.Diff + cutNote(o.DiffCut)
+}
+
+// Bytes is recorded in the audit log.
+func (o writeOut) Bytes() int64 { return o.Written }
+
+func lines(s string) string {
+	if s == "" {
+		return ""
+	}
+	return s + "\n"
+}
+
+func cutNote(cut bool) string {
+	if !cut {
+		return ""
+	}
+	return "[the rest of the difference is left out]\n"
+}
