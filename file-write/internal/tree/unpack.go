@@ -14,14 +14,13 @@ import (
 	"github.com/multiollama/mcp-server/shared/replace"
 )
 
-// Maker makes what an archive holds, as *[replace.Writer] does. S is what it tells of
-// a directory that is to go; here the directory itself is asked.
-type Maker[S any] interface {
+// Maker makes what an archive holds, as *[replace.Writer] does.
+type Maker interface {
 	MakeDirs(ctx context.Context, p confine.Path) (made []confine.Path, err error)
 	CreateFrom(ctx context.Context, p confine.Path, src io.Reader, o replace.Options) (replace.Result, error)
 	Link(ctx context.Context, p confine.Path, target string) error
 	RemoveDir(ctx context.Context, p confine.Path) error
-	RemoveTree(ctx context.Context, p confine.Path, look func(d *confine.Dir, s S) error) error
+	RemoveTree(ctx context.Context, p confine.Path, look func(d *confine.Dir, s replace.Tree) error) error
 }
 
 // Unpack makes the directory p, and the parents that are missing, of what Pack wrote,
@@ -33,8 +32,8 @@ type Maker[S any] interface {
 // where p or a directory beneath it kept others out: a directory comes back with the rights
 // of a new one. After an error everything that was made is gone again, unless
 // another program has put something into it; then left_over in the details is p.
-func Unpack[S any](ctx context.Context, r io.Reader, p confine.Path, mode fs.FileMode, w Maker[S]) (Count, error) {
-	u := &unpacker[S]{ctx: ctx, make: w, top: p, reach: through(mode), dirs: map[string]place{}, seen: map[string]bool{}}
+func Unpack(ctx context.Context, r io.Reader, p confine.Path, mode fs.FileMode, w Maker) (Count, error) {
+	u := &unpacker{ctx: ctx, make: w, top: p, reach: through(mode), dirs: map[string]place{}, seen: map[string]bool{}}
 	if err := u.begin(); err != nil {
 		return Count{}, err
 	}
@@ -48,9 +47,9 @@ func Unpack[S any](ctx context.Context, r io.Reader, p confine.Path, mode fs.Fil
 	return u.made, nil
 }
 
-type unpacker[S any] struct {
+type unpacker struct {
 	ctx      context.Context
-	make     Maker[S]
+	make     Maker
 	top      confine.Path
 	reach    fs.FileMode      // what the directory's own mode leaves of those in it
 	parents  []confine.Path   // that were made for top
@@ -77,7 +76,7 @@ type link struct {
 
 // begin makes the directory itself. The parents are made apart: only then does what is
 // made next tell that the directory was not there.
-func (u *unpacker[S]) begin() error {
+func (u *unpacker) begin() error {
 	if up, ok := u.top.Parent(); ok {
 		var err error
 		if u.parents, err = u.make.MakeDirs(u.ctx, up); err != nil {
@@ -92,7 +91,7 @@ func (u *unpacker[S]) begin() error {
 }
 
 // directory makes one and refuses one that is there.
-func (u *unpacker[S]) directory(name string, p confine.Path, reach fs.FileMode) error {
+func (u *unpacker) directory(name string, p confine.Path, reach fs.FileMode) error {
 	made, err := u.make.MakeDirs(u.ctx, p)
 	if err != nil {
 		return err
@@ -105,7 +104,7 @@ func (u *unpacker[S]) directory(name string, p confine.Path, reach fs.FileMode) 
 }
 
 // read makes the files and directories and collects the links.
-func (u *unpacker[S]) read(r io.Reader) error {
+func (u *unpacker) read(r io.Reader) error {
 	archive := tar.NewReader(&patient{u.ctx, r})
 	for {
 		h, err := archive.Next()
@@ -130,7 +129,7 @@ func ends(ctx context.Context, r io.Reader) error {
 	return err
 }
 
-func (u *unpacker[S]) entry(h *tar.Header, content io.Reader) error {
+func (u *unpacker) entry(h *tar.Header, content io.Reader) error {
 	if err := foreign(h); err != nil {
 		return err
 	}
@@ -177,7 +176,7 @@ func foreign(h *tar.Header) error {
 
 // locate is the directory of a name, which must have been made before, and its last
 // component. No name may come twice.
-func (u *unpacker[S]) locate(name string) (place, string, error) {
+func (u *unpacker) locate(name string) (place, string, error) {
 	dir, base := path.Split(name)
 	in, ok := u.dirs[strings.TrimSuffix(dir, "/")]
 	if !ok || !plainName(base) || dir == "/" || strings.HasSuffix(dir, "//") {
@@ -202,7 +201,7 @@ func through(mode fs.FileMode) fs.FileMode {
 	return left
 }
 
-func (u *unpacker[S]) file(p confine.Path, size int64, mode, reach fs.FileMode, content io.Reader) error {
+func (u *unpacker) file(p confine.Path, size int64, mode, reach fs.FileMode, content io.Reader) error {
 	executable := mode&0o111 != 0
 	u.told.addFile(size, executable)
 	if err := u.told.within(u.linkText); err != nil {
@@ -220,7 +219,7 @@ func (u *unpacker[S]) file(p confine.Path, size int64, mode, reach fs.FileMode, 
 	return nil
 }
 
-func (u *unpacker[S]) later(l link) error {
+func (u *unpacker) later(l link) error {
 	if l.text == "" || len(l.text) > longestLink || strings.Contains(l.text, "\x00") {
 		return malformed("it holds a link that cannot be one")
 	}
@@ -230,7 +229,7 @@ func (u *unpacker[S]) later(l link) error {
 	return u.told.within(u.linkText)
 }
 
-func (u *unpacker[S]) link() error {
+func (u *unpacker) link() error {
 	for _, l := range u.links {
 		if err := u.make.Link(u.ctx, l.path, l.text); err != nil {
 			return err
@@ -242,9 +241,9 @@ func (u *unpacker[S]) link() error {
 
 // undo takes away what was made, if that is all there is. It is done even when nobody
 // waits for the answer.
-func (u *unpacker[S]) undo(cause error) error {
+func (u *unpacker) undo(cause error) error {
 	ctx := context.WithoutCancel(u.ctx)
-	err := u.make.RemoveTree(ctx, u.top, func(d *confine.Dir, _ S) error {
+	err := u.make.RemoveTree(ctx, u.top, func(d *confine.Dir, _ replace.Tree) error {
 		there, err := Pack(ctx, io.Discard, d)
 		if there.Executable = u.made.Executable; err == nil && there != u.made {
 			err = fault.New(fault.Exists, "another program has put something into the directory", "Look at what is there")
@@ -259,7 +258,7 @@ func (u *unpacker[S]) undo(cause error) error {
 }
 
 // removeParents leaves what others use already.
-func (u *unpacker[S]) removeParents() {
+func (u *unpacker) removeParents() {
 	for i := len(u.parents) - 1; i >= 0; i-- {
 		if u.make.RemoveDir(context.WithoutCancel(u.ctx), u.parents[i]) != nil {
 			return
