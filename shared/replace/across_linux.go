@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"io/fs"
 	"slices"
 	"strings"
 
@@ -113,10 +112,7 @@ func (d *draft) takeAttributes(src *original) error {
 func (m *moving) publish(d *draft, old *original) error {
 	if old == nil {
 		err := d.becomeNew()
-		if errors.Is(err, fs.ErrExist) {
-			return taken(m.to.path, err)
-		}
-		return err
+		return m.refusal(err)
 	}
 	if err := d.named(); err != nil {
 		return err

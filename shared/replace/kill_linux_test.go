@@ -18,7 +18,7 @@ import (
 // TestMain is what this test binary does when one of its own tests starts it: a
 // process of its own is what a kill and a restriction are about.
 func TestMain(m *testing.M) {
-	run, ok := map[string]func([]string) error{"change": changeChild, "confined": confinedChild, "stranger": strangerChild, "outsider": outsiderChild, "contender": contenderChild}[os.Getenv("REPLACE_TEST_CHILD")]
+	run, ok := map[string]func([]string) error{"change": changeChild, "move": moveChild, "confined": confinedChild, "stranger": strangerChild, "outsider": outsiderChild, "contender": contenderChild}[os.Getenv("REPLACE_TEST_CHILD")]
 	if !ok {
 		os.Exit(m.Run())
 	}
@@ -111,7 +111,11 @@ func TestAKillAtAnyMomentLeavesAWholeFile(t *testing.T) {
 // killed starts a child, lets it work for a moment, and kills it.
 func killed(t *testing.T, dir, kind string, lacking bool) {
 	t.Helper()
-	cmd := child(t, "change", dir, fmt.Sprint(lacking), kind)
+	killedChild(t, child(t, "change", dir, fmt.Sprint(lacking), kind))
+}
+
+func killedChild(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
 	out, err := cmd.StdoutPipe()
 	must(t, err)
 	must(t, cmd.Start())

@@ -235,6 +235,9 @@ func (m *moving) rename() error {
 func (m *moving) refusal(err error) error {
 	switch err {
 	case unix.EEXIST, unix.ENOTEMPTY, unix.ENOTDIR, unix.EISDIR:
+		if m.o.Overwrite {
+			return errOutrun // it came just now
+		}
 		return taken(m.to.path, err)
 	case unix.ENOENT:
 		return m.vanished(err)

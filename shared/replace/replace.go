@@ -10,6 +10,10 @@
 // file an executable bit. What it cannot do safely on a platform it refuses with
 // fault.Unavailable.
 //
+// It moves and removes entries too, directories with all that is in them among them. It
+// refuses to move or remove a symbolic link, to overwrite by a move where it was not asked
+// to, and to touch a directory of which any part is refused, or changes meanwhile.
+//
 // A server that does not import this package cannot change a file. One that does and
 // restricts itself must keep the right to change attributes (restrict.Rules.Attributes).
 package replace
