@@ -104,7 +104,7 @@ type fsPathIn struct {
 }
 
 func (w *writer) fsDirectory(ctx context.Context, in fsPathIn) (fsOut, error) {
-	_, err := w.createDirectory(ctx, directoryIn{in.Path})
+	_, err := w.createDirectory(ctx, directoryIn(in))
 	return fsOut{"Successfully created directory " + in.Path}, err
 }
 

@@ -94,7 +94,16 @@ func TestDirectoriesAreMadeOnce(t *testing.T) {
 	is(t, "a protected one", err, fault.Forbidden)
 }
 
-// changes is the history in the order of what happened, an operation and a path each.
+// lastChange is the id of the last change, "" where there is none.
+func (w world) lastChange() string {
+	w.t.Helper()
+	if changes := w.changesSoFar(); len(changes) > 0 {
+		return changes[0].ID
+	}
+	return ""
+}
+
+// changesSoFar is the history, the last change first.
 func (w world) changesSoFar() []changeOut {
 	w.t.Helper()
 	out, err := w.listChanges(w.t.Context(), changesIn{Limit: 1000})

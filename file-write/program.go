@@ -89,7 +89,7 @@ func open(_ context.Context, s *settings.Set, own command.Own) (*command.Service
 	return &command.Service{
 		Roots:        roots,
 		Vocabularies: vocabularies(w),
-		Instructions: "Changes files beneath the allowed directories, each in one step. edit_file needs text that stands in the file exactly once. Pass expected_sha256 to be sure nobody changed the file since it was read.",
+		Instructions: "Changes files beneath the allowed directories, each in one step or not at all. Edits are literal: the text to replace has to stand in the file exactly once. What was there before is kept.",
 		Restrict:     store.rules(roots.Dirs()),
 		Checks:       func() []command.Check { return checks(s, store) },
 		Start: func(ctx context.Context) error {
