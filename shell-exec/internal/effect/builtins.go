@@ -1,0 +1,243 @@
+package effect
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
+)
+
+func (r *reader) cd(s *scope, c *call) {
+	if c.name == "popd" {
+		s.dir = ""
+		return
+	}
+	to := ""
+	for _, w := range c.words {
+		if w.Text == "-" {
+			s.dir = ""
+			return
+		}
+		if !strings.HasPrefix(w.Text, "-") {
+			to = w.Text
+		}
+	}
+	switch {
+	case to != "":
+		s.dir = s.join(to)
+	case len(c.words) == 0 || strings.HasPrefix(c.words[len(c.words)-1].Text, "-"):
+		s.dir = ""
+		if home := r.lookup(s, "HOME").texts; len(home) == 1 {
+			s.dir = s.join(home[0])
+		}
+	}
+}
+
+func (r *reader) pwd(s *scope, c *call) {
+	if s.dir != "" {
+		s.output.add(flow{kind: literal, text: s.dir + "\n"})
+	}
+}
+
+func (r *reader) echo(s *scope, c *call) {
+	words, escapes, newline := c.words, s.grammar == cmdline.POSIX, "\n"
+	for len(words) > 0 {
+		t := words[0].Text
+		if len(t) < 2 || t[0] != '-' || strings.Trim(t[1:], "neE") != "" {
+			break
+		}
+		escapes = escapes || strings.Contains(t, "e")
+		if strings.Contains(t, "n") {
+			newline = ""
+		}
+		words = words[1:]
+	}
+	text := strings.Join(cmdline.Texts(words), " ")
+	if escapes {
+		text = cmdline.Decode(text)
+	}
+	s.output.add(flow{kind: literal, text: cmdline.Plain(text) + newline})
+}
+
+func (r *reader) printf(s *scope, c *call) {
+	words, into := c.words, ""
+	for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") {
+		if words[0].Text == "-v" && len(words) > 1 {
+			words, into = words[1:], words[1].Text
+		}
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return
+	}
+	text := formatted(words[0].Text, words[1:])
+	if into == "" {
+		s.output.add(flow{kind: literal, text: cmdline.Plain(text)})
+		return
+	}
+	r.subscript(s, []string{into}, c.span)
+	if syntax.ValidName(into) {
+		s.set(into, single(text))
+	}
+	s.output.add(flow{kind: literal})
+}
+
+// formatted is what printf prints: the format is used again while arguments are left.
+func formatted(format string, words []cmdline.Word) string {
+	format = cmdline.Decode(format)
+	var b strings.Builder
+	for range maxWords {
+		left := len(words)
+		words = formatOnce(&b, format, words)
+		if len(words) == 0 || len(words) == left || b.Len() > maxText {
+			break
+		}
+	}
+	return b.String()
+}
+
+func formatOnce(b *strings.Builder, format string, words []cmdline.Word) []cmdline.Word {
+	for i := 0; i < len(format); i++ {
+		if format[i] != '%' {
+			b.WriteByte(format[i])
+			continue
+		}
+		for i++; i < len(format) && strings.IndexByte("-+ #0123456789.*", format[i]) >= 0; i++ {
+		}
+		if i >= len(format) || format[i] == '%' {
+			b.WriteByte('%')
+			continue
+		}
+		if len(words) == 0 {
+			continue
+		}
+		text := words[0].Text
+		if format[i] == 'b' {
+			text = cmdline.Decode(text)
+		}
+		b.WriteString(text)
+		words = words[1:]
+	}
+	return words
+}
+
+func (r *reader) trap(s *scope, c *call) {
+	if len(c.words) > 1 && !strings.HasPrefix(c.words[0].Text, "-") {
+		r.shell(s, c.words[0], "trap")
+	}
+}
+
+func (r *reader) alias(s *scope, c *call) {
+	for _, w := range c.words {
+		if name, text, ok := strings.Cut(w.Text, "="); ok {
+			s.aliases[name] = text
+			r.shell(s, w.From(len(name)+1), "alias "+name)
+		}
+	}
+}
+
+// setParams is set -- and its options.
+func (r *reader) setParams(s *scope, c *call) {
+	for i, w := range c.words {
+		switch {
+		case w.Text == "--" || w.Text == "-":
+			s.params = append([]cmdline.Word{}, c.words[i+1:]...)
+			return
+		case w.Text == "" || w.Text[0] == '-' || w.Text[0] == '+':
+		case i == 0:
+			s.params = slices.Clone(c.words)
+			return
+		case c.words[i-1].Text != "-o" && c.words[i-1].Text != "+o":
+			s.params = nil
+			return
+		}
+	}
+}
+
+func (r *reader) unset(s *scope, c *call) {
+	for _, w := range c.words {
+		r.subscript(s, []string{w.Text}, w.Span)
+		if syntax.ValidName(w.Text) && s.branches == 0 {
+			s.set(w.Text, single(""))
+		}
+	}
+}
+
+func (r *reader) readBuiltin(s *scope, c *call) {
+	for _, o := range c.args.Options {
+		if o.Name == "-a" && o.Valued && syntax.ValidName(o.Value.Text) {
+			s.set(o.Value.Text, unknownValue)
+		}
+	}
+	for _, w := range c.args.Operands {
+		r.subscript(s, []string{w.Text}, w.Span)
+		if syntax.ValidName(w.Text) {
+			s.set(w.Text, unknownValue)
+		}
+	}
+	if n := len(c.args.Operands); c.name == "read" && n == 1 && s.input.kind == literal {
+		if line, rest, _ := strings.Cut(s.input.text, "\n"); strings.TrimSpace(rest) == "" && syntax.ValidName(c.args.Operands[0].Text) {
+			s.set(c.args.Operands[0].Text, single(strings.TrimSpace(line)))
+		}
+	}
+}
+
+func (r *reader) declareBuiltin(s *scope, c *call) {
+	for _, w := range c.words {
+		r.subscript(s, []string{w.Text}, w.Span)
+		if name, text, ok := strings.Cut(w.Text, "="); ok && syntax.ValidName(name) {
+			r.setVariable(s, name, single(text), false)
+			r.exported(s, name, single(text), c.span)
+		}
+	}
+}
+
+// testBuiltin: [ -v a[…] ] and [ a[…] -eq 1 ] evaluate the subscript.
+func (r *reader) testBuiltin(s *scope, c *call) {
+	if c.name != "test" && c.name != "[" {
+		return
+	}
+	evaluates := slices.ContainsFunc(c.words, func(w cmdline.Word) bool {
+		return slices.Contains([]string{"-v", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"}, w.Text)
+	})
+	if evaluates {
+		r.subscript(s, cmdline.Texts(c.words), c.span)
+	}
+}
+
+func (r *reader) kill(s *scope, c *call) {
+	words := c.words
+	if len(words) > 0 && (words[0].Text == "-l" || words[0].Text == "-L") {
+		return
+	}
+	signal := len(words) > 1 && strings.HasPrefix(words[0].Text, "-") && words[0].Text != "--"
+	if signal && (words[0].Text == "-s" || words[0].Text == "-n") {
+		words = words[1:]
+	}
+	if signal && len(words) > 0 {
+		if words[0].Text == "-0" {
+			return
+		}
+		words = words[1:]
+	}
+	for _, w := range words {
+		switch w.Text {
+		case "-1":
+			r.flag(s, KillAll, "signals every process of the user", c.span)
+		case "1":
+			r.flag(s, KillAll, "signals the first process of the machine", c.span)
+		}
+	}
+}
+
+func (r *reader) pkill(s *scope, c *call) {
+	everyone := c.args.Has("-u", "-U", "--user", "--uid")
+	for _, w := range c.args.Operands {
+		everyone = everyone || strings.Trim(w.Text, ".*^$"+string(cmdline.Star)) == ""
+	}
+	if everyone {
+		r.flag(s, KillAll, c.name+" signals every process", c.span)
+	}
+}

@@ -1,0 +1,409 @@
+package effect
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
+	"github.com/multiollama/mcp-server/shell-exec/internal/programs"
+)
+
+// call is one command with its arguments sorted.
+type call struct {
+	name   string // without its directory
+	path   cmdline.Word
+	local  bool
+	row    *programs.Program
+	words  []cmdline.Word // its arguments, sub-commands' names aside
+	args   programs.Args
+	global programs.Args // the options before a sub-command
+	span   cmdline.Span
+	moved  bool   // an option said in which directory it runs
+	from   string // the directory before
+}
+
+// move: an option names the directory that the program works in.
+func (c *call) move(s *scope, dir string) {
+	if !c.moved {
+		c.moved, c.from = true, s.dir
+	}
+	s.dir = s.join(dir)
+}
+
+func (c *call) back(s *scope) {
+	if c.moved {
+		s.dir = c.from
+	}
+}
+
+// call follows one command with expanded words.
+func (r *reader) call(s *scope, argv []cmdline.Word, span cmdline.Span) {
+	if len(argv) == 0 || !r.spend(s, 1+len(argv)) {
+		return
+	}
+	if s.depth > maxDepth {
+		r.flag(s, Unreadable, "commands are nested too deeply", span)
+		return
+	}
+	outer := r.current
+	defer func() { r.current = outer }()
+	c := &call{path: argv[0], span: span, words: argv[1:]}
+	c.name, c.local = programName(argv[0].Text)
+	r.list(s, c)
+	if c.path.Text == "" || r.unclearName(s, c) {
+		return
+	}
+	if body, ok := s.functions[c.path.Text]; ok {
+		r.report.Commands[r.current].Known = true
+		r.callFunction(s, c, body)
+		return
+	}
+	if _, ok := s.aliases[c.path.Text]; ok {
+		r.report.Commands[r.current].Known = true
+		r.advise(s, Alias, "runs an alias that the same script makes", "Call the program by its name", span)
+		return
+	}
+	r.program(s, c)
+}
+
+func (r *reader) list(s *scope, c *call) {
+	argv := append([]cmdline.Text{c.name}, cmdline.Texts(c.words)...)
+	r.report.Commands = append(r.report.Commands, Command{Argv: argv, Path: c.path.Text, Local: c.local, Via: s.via, Span: c.span})
+	r.current = len(r.report.Commands) - 1
+}
+
+// binaries are the directories of the system's programs.
+var binaries = strings.Fields(`/bin /usr/bin /sbin /usr/sbin /usr/local/bin /usr/local/sbin /opt/homebrew/bin /snap/bin /usr/games /lib64 /lib`)
+
+// programName is the name that is known, and whether it lies where anyone could have put it.
+func programName(word string) (name string, local bool) {
+	if !strings.Contains(word, "/") {
+		return word, false
+	}
+	clean := path.Clean(word)
+	return path.Base(clean), !slices.Contains(binaries, path.Dir(clean))
+}
+
+// often are programs whose names are looked for where a name is not certain.
+var often = strings.Fields(`rm dd sh bash sudo shred chmod chown mkfs shutdown reboot nc mv find curl wget python3 perl`)
+
+// unclearName handles a program that is not known, or that is a pattern of files.
+func (r *reader) unclearName(s *scope, c *call) bool {
+	name := c.path.Text
+	if strings.ContainsFunc(name, func(ch rune) bool { return ch > 126 && !cmdline.IsMark(ch) }) {
+		r.flag(s, Lookalike, "the program's name has characters that look like others or cannot be seen", c.span)
+	}
+	switch {
+	case cmdline.Unknown(name):
+		return r.unknownName(s, c)
+	case cmdline.Pattern(name):
+		r.advise(s, RunUnknown, "the program's name is a pattern", "Write the program's name", c.span)
+		pattern := cmdline.Plain(c.name)
+		for _, n := range often {
+			if ok, err := path.Match(pattern, n); ok && err == nil {
+				r.call(s.within(cmdline.Show(name)), append([]cmdline.Word{c.path.With(n)}, c.words...), c.span)
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// unknownName: of "$x/bin/go" the name is known; of "$x rm" another word may be it.
+func (r *reader) unknownName(s *scope, c *call) bool {
+	name := c.path.Text
+	known := strings.TrimLeft(name[strings.LastIndexAny(name, hole+gap):], hole+gap)
+	if base := path.Base(known); strings.HasPrefix(known, "/") && base != "/" {
+		c.path = c.path.With("./" + base)
+		c.name, c.local = base, true
+		r.report.Commands[r.current].Argv[0], r.report.Commands[r.current].Local = base, true
+		return false
+	}
+	if r.downloaded && cmdline.OnlyUnknown(name) {
+		r.flag(s, RunDownloaded, "runs what it downloads", c.span)
+	}
+	r.advise(s, RunUnknown, "the program is not known before it runs", "Write the program's name", c.span)
+	if len(c.words) > 0 {
+		if next, _ := programName(c.words[0].Text); slices.Contains(often, next) {
+			r.call(s.within("…"), c.words, c.span)
+		}
+	}
+	return true
+}
+
+// callFunction reads a function's body with its arguments. One that calls itself is
+// read once for the same arguments, and a few times for others.
+func (r *reader) callFunction(s *scope, c *call, f function) {
+	name := c.path.Text
+	r.called[name] = true
+	key, depth := name+"\x00"+strings.Join(cmdline.Texts(c.words), "\x00"), 0
+	for _, outer := range r.calling {
+		if outer == key {
+			return
+		}
+		if strings.HasPrefix(outer, name+"\x00") {
+			depth++
+		}
+	}
+	if depth > 4 {
+		return
+	}
+	inner := s.within(name + "()")
+	inner.params = slices.Clone(c.words)
+	if inner.params == nil {
+		inner.params = []cmdline.Word{}
+	}
+	r.calling = append(r.calling, key)
+	r.statement(inner, f.body)
+	r.calling = r.calling[:len(r.calling)-1]
+	s.output.add(inner.output)
+	s.dir = inner.dir
+}
+
+// program follows a program by its row of the table.
+func (r *reader) program(s *scope, c *call) {
+	if r.written(s, c) {
+		return
+	}
+	c.row, _ = r.table.Find([]cmdline.Word{c.path.With(c.name)})
+	if c.row == nil {
+		if c.local {
+			r.flag(s, RunFile, "runs a program of the workspace, which has not been read", c.span)
+		}
+		s.output.add(flow{kind: something, secret: s.input.secret})
+		return
+	}
+	r.report.Commands[r.current].Known = true
+	defer c.back(s)
+	for r.subCommand(s, c) {
+	}
+	if len(c.words) > 0 && c.row.Nothing.Has(c.words[0].Text) {
+		s.output.add(flow{kind: something})
+		return
+	}
+	c.args = c.row.Split(c.words)
+	outer := s.output
+	s.output = flow{}
+	r.acts(s, c)
+	r.options(s, c)
+	r.operands(s, c)
+	if model := r.models[c.row.Model]; model != nil {
+		model(r, s, c)
+	}
+	r.prints(s, c)
+	printed := s.output
+	s.output = outer
+	s.output.add(printed)
+}
+
+// written: the program is a file that the same script made.
+func (r *reader) written(s *scope, c *call) bool {
+	if !c.local {
+		return false
+	}
+	f, ok := r.file(s, c.path.Text)
+	if !ok {
+		return false
+	}
+	r.report.Commands[r.current].Known = true
+	inner := s.within(cmdline.Show(c.path.Text))
+	inner.input = f
+	inner.params = slices.Clone(c.words)
+	r.shellInput(inner, cmdline.Show(c.path.Text), c.span)
+	return true
+}
+
+// subCommand moves on to the row of "git push" when the row is that of git.
+func (r *reader) subCommand(s *scope, c *call) bool {
+	sub, rest, before := r.table.Sub(c.row, c.words)
+	if sub == nil {
+		return false
+	}
+	c.global.Options = append(c.global.Options, before.Options...)
+	c.words = rest
+	for _, o := range before.Options {
+		if role := c.row.Options[o.Name]; role != "" && o.Valued {
+			r.role(s, c, role, o.Value, c.name+" "+o.Name)
+		}
+	}
+	c.row = sub
+	return true
+}
+
+func (r *reader) acts(s *scope, c *call) {
+	for i := range c.row.Acts {
+		act := &c.row.Acts[i]
+		if act.Effect != "none" && act.Does(c.args) {
+			r.advise(s, Kind(act.Effect), c.row.Name+" "+act.Why, act.Do, c.span)
+		}
+	}
+}
+
+func (r *reader) options(s *scope, c *call) {
+	for _, o := range c.args.Options {
+		if role := c.row.Options[o.Name]; role != "" && o.Valued {
+			r.role(s, c, role, o.Value, c.row.Name+" "+o.Name)
+		}
+	}
+}
+
+// operands gives each operand its role.
+func (r *reader) operands(s *scope, c *call) {
+	operands := c.args.Operands
+	if c.row.Assigns {
+		operands = r.assignments(s, operands)
+	}
+	if c.row.First != "" && len(operands) > 0 {
+		r.role(s, c, c.row.First, operands[0], c.row.Name)
+		operands = operands[1:]
+	}
+	c.args.Operands = operands
+	switch c.row.Operands {
+	case "", "ignore":
+	case "command":
+		r.wrapped(s, c, operands)
+	case "package":
+		r.packaged(s, c, operands)
+	case "shell-words":
+		if len(operands) > 0 {
+			r.shell(s, cmdline.Join(operands, c.span), c.row.Name)
+		}
+	default:
+		for _, w := range operands {
+			r.role(s, c, c.row.Operands, w, c.row.Name)
+		}
+	}
+}
+
+func (r *reader) assignments(s *scope, operands []cmdline.Word) []cmdline.Word {
+	for i, w := range operands {
+		name, v, ok := strings.Cut(w.Text, "=")
+		if !ok || strings.ContainsAny(name, "/ ") {
+			return operands[i:]
+		}
+		if strings.HasPrefix(name, "BASH_FUNC_") {
+			r.shell(s, cmdline.At("x "+v, w.Span), "a function in the environment")
+		}
+		r.exported(s, name, single(v), w.Span)
+	}
+	return nil
+}
+
+// wrapped follows the command that a program is given to run.
+func (r *reader) wrapped(s *scope, c *call, argv []cmdline.Word) {
+	if len(argv) == 0 {
+		if s.input.kind != nothing && (c.name == "sudo" || c.name == "unshare" || c.name == "chroot") {
+			r.shellInput(s, c.name, c.span)
+		}
+		return
+	}
+	if c.row.Model == "command" && c.args.Has("-v", "-V") {
+		s.output.add(flow{kind: literal, text: "/usr/bin/" + path.Base(cmdline.Show(argv[0].Text)) + "\n"})
+		return
+	}
+	inner := s.within(c.row.Name)
+	if c.row.Model == "flock" && (argv[0].Text == "-c" || argv[0].Text == "--command") {
+		argv = append([]cmdline.Word{c.path.With("sh")}, argv...)
+	}
+	if c.row.Model == "setarch" && !strings.Contains(argv[0].Text, "/") && len(argv) > 1 && r.isArchitecture(argv[0].Text) {
+		argv = argv[1:]
+	}
+	r.call(inner, argv, c.span)
+	s.output.add(inner.output)
+	if c.name == "builtin" || c.name == "command" || c.name == "exec" {
+		s.dir = inner.dir
+	}
+}
+
+func (r *reader) isArchitecture(name string) bool {
+	return slices.Contains(strings.Fields("linux32 linux64 i386 i686 x86_64 aarch64 arm64 armv7l ppc64le s390x uname26"), name)
+}
+
+// packaged: npx and its like run a package's program, which is only known if it has
+// the name of a program that is.
+func (r *reader) packaged(s *scope, c *call, argv []cmdline.Word) {
+	for len(argv) > 0 && strings.HasPrefix(argv[0].Text, "-") {
+		argv = argv[1:]
+	}
+	if len(argv) == 0 {
+		return
+	}
+	if row, _ := r.table.Find(argv); row != nil {
+		r.wrapped(s, c, argv)
+	}
+}
+
+// join is a path seen from the scope's directory, or "" where that is not known.
+func (s *scope) join(t string) string {
+	switch {
+	case strings.ContainsFunc(t, cmdline.IsMark) || s.dir == "" && !strings.HasPrefix(t, "/"):
+		return ""
+	case strings.HasPrefix(t, "/"):
+		return path.Clean(t)
+	}
+	return path.Clean(s.dir + "/" + t)
+}
+
+// prints is what comes out of the program, where its model has not said so.
+func (r *reader) prints(s *scope, c *call) {
+	if s.input.secret && c.name != "wc" && c.row.Prints != "nothing" {
+		s.output.secret = true
+	}
+	if s.output.kind != nothing || c.row.Operands == "command" {
+		return
+	}
+	switch c.row.Prints {
+	case "nothing":
+	case "word":
+		s.output.add(flow{kind: literal, text: "1"})
+	case "download":
+		s.output.add(flow{kind: download})
+	case "list":
+		s.output.add(flow{kind: names, root: s.dir, filtered: true})
+	case "content":
+		r.printsContent(s, c)
+	case "passes":
+		r.passes(s)
+	default:
+		r.unforeseenOutput(s)
+	}
+}
+
+func (r *reader) unforeseenOutput(s *scope) {
+	if s.input.kind == download || s.input.kind == decoding {
+		s.output.add(flow{kind: s.input.kind})
+		return
+	}
+	s.output.add(flow{kind: something})
+}
+
+// passes: what goes in comes out, in part.
+func (r *reader) passes(s *scope) {
+	if s.input.kind == names {
+		s.output.add(s.input)
+		return
+	}
+	r.unforeseenOutput(s)
+}
+
+func (r *reader) printsContent(s *scope, c *call) {
+	if len(c.args.Operands) > 0 && c.args.Operands[0].Text != "-" {
+		out := flow{kind: content}
+		if len(c.args.Operands) == 1 {
+			if c.args.Operands[0].Text == pipeName && r.lastProcess != nil {
+				out = r.processes[r.lastProcess]
+			} else if known, ok := r.file(s, c.args.Operands[0].Text); ok {
+				out = known
+			}
+		}
+		out.secret = out.secret || s.output.secret
+		s.output.add(out)
+		return
+	}
+	if s.input.kind == nothing {
+		s.output.add(flow{kind: something})
+		return
+	}
+	s.output.add(s.input)
+}

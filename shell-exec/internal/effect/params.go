@@ -1,0 +1,283 @@
+package effect
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
+)
+
+// numbers and unforeseen are variables that the shell sets itself.
+var (
+	numbers = strings.Fields(`? $ ! # RANDOM SECONDS UID EUID PPID LINENO EPOCHSECONDS SRANDOM BASHPID SHLVL COLUMNS LINES OPTIND`)
+
+	unforeseen = strings.Fields(`_ - 0 OLDPWD HOSTNAME REPLY OPTARG BASH_SOURCE FUNCNAME BASH BASH_COMMAND BASH_VERSION OSTYPE MACHTYPE
+		HOSTTYPE PIPESTATUS BASH_REMATCH DIRSTACK EPOCHREALTIME BASH_ARGV MAPFILE COPROC`)
+)
+
+// lookup is what a variable may hold.
+func (r *reader) lookup(s *scope, name string) value {
+	if v, ok := s.vars.find(name); ok {
+		return v
+	}
+	switch {
+	case name == "HOME" && r.world.Home != "":
+		return single(r.world.Home)
+	case name == "PWD" && s.dir != "":
+		return single(s.dir)
+	case name == "PWD":
+		return unknownValue
+	case name == "IFS":
+		return single(" \t\n")
+	case name == "0" && s.arg0 != "":
+		return single(s.arg0)
+	case slices.Contains(numbers, name):
+		return single("12345")
+	case slices.Contains(unforeseen, name):
+		return unknownValue
+	case name == "@" || name == "*" || name[0] >= '1' && name[0] <= '9':
+		return s.param(name)
+	}
+	if text, ok := r.world.Env[name]; ok {
+		return single(text)
+	}
+	if s.tainted || r.world.Env == nil {
+		return unknownValue
+	}
+	return single("") // the environment is whole: what is not in it is not set
+}
+
+func (s *scope) param(name string) value {
+	if s.params == nil {
+		return unknownValue
+	}
+	if name == "@" || name == "*" {
+		v := value{list: true}
+		for _, w := range s.params {
+			v.items = append(v.items, []string{w.Text})
+		}
+		return v
+	}
+	n, err := strconv.Atoi(name)
+	if err != nil || n > len(s.params) {
+		return single("")
+	}
+	return single(s.params[n-1].Text)
+}
+
+// parameter expands $name and ${name…}.
+func (r *reader) parameter(s *scope, p *syntax.ParamExp) value {
+	if p.Param == nil {
+		return unknownValue
+	}
+	r.arithmetic(s, p.Index)
+	if p.Length || p.Width {
+		return single("1")
+	}
+	v := r.lookup(s, p.Param.Value)
+	if p.Excl {
+		return r.indirect(s, p, v)
+	}
+	v = item(p, v)
+	switch {
+	case p.Slice != nil:
+		r.arithmetic(s, p.Slice.Offset)
+		r.arithmetic(s, p.Slice.Length)
+	case p.Repl != nil:
+		r.flat(s, p.Repl.Orig)
+		r.flat(s, p.Repl.With)
+	case p.Exp == nil:
+		return v
+	default:
+		if out, ok := r.operator(s, p, v); ok {
+			return out
+		}
+	}
+	return r.computed(s, p, v)
+}
+
+func (r *reader) indirect(s *scope, p *syntax.ParamExp, v value) value {
+	if len(v.texts) == 1 && p.Names == 0 && syntax.ValidName(v.texts[0]) {
+		return r.lookup(s, v.texts[0])
+	}
+	return unknownValue
+}
+
+// item is ${a[i]}, or ${a} for a list, which is its first.
+func item(p *syntax.ParamExp, v value) value {
+	if !v.list {
+		return v
+	}
+	if p.Index == nil {
+		switch {
+		case p.Param.Value == "@" || p.Param.Value == "*":
+			return v
+		case len(v.items) == 0:
+			return single("")
+		}
+		return value{texts: v.items[0]}
+	}
+	w, ok := p.Index.(*syntax.Word)
+	if !ok || w.Lit() == "@" || w.Lit() == "*" {
+		return v
+	}
+	if n, err := strconv.Atoi(w.Lit()); err == nil && n >= 0 && n < len(v.items) {
+		return value{texts: v.items[n]}
+	}
+	return value{texts: v.all()}
+}
+
+// operator is ${x:-…}, ${x:+…}, ${x:?…}, ${x:=…} and ${x@…}.
+func (r *reader) operator(s *scope, p *syntax.ParamExp, v value) (value, bool) {
+	var argument string
+	if p.Exp.Word != nil {
+		argument = strings.Join(cmdline.Texts(r.expand(s, p.Exp.Word.Parts, cmdline.Span{})), " ")
+	}
+	switch p.Exp.Op {
+	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull:
+		return v.orElse(argument), true
+	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
+		out := v.orElse(argument)
+		s.set(p.Param.Value, out)
+		return out, true
+	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
+		return v.instead(argument), true
+	case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
+		return v.orElse(hole), true
+	case syntax.OtherParamOps:
+		r.promptCode(s, p, v)
+		return unknownValue, true
+	}
+	return value{}, false
+}
+
+func (v value) orElse(other string) value {
+	if v.list {
+		return v
+	}
+	var out value
+	for _, t := range v.texts {
+		switch {
+		case t == "":
+			out = out.or(single(other))
+		case cmdline.Unknown(t):
+			out = out.or(single(t)).or(single(other))
+		default:
+			out = out.or(single(t))
+		}
+	}
+	return out
+}
+
+func (v value) instead(other string) value {
+	if len(v.texts) == 1 {
+		switch t := v.texts[0]; {
+		case t == "":
+			return v
+		case !cmdline.Unknown(t):
+			return single(other)
+		}
+	}
+	return single("").or(single(other))
+}
+
+// promptCode: ${x@P} runs the substitutions that it finds in the value.
+func (r *reader) promptCode(s *scope, p *syntax.ParamExp, v value) {
+	if p.Exp.Word == nil || !strings.Contains(p.Exp.Word.Lit(), "P") {
+		return
+	}
+	for _, t := range v.texts {
+		if cmdline.Unknown(t) || hidesCode(t) || strings.Contains(t, `\`) {
+			r.flag(s, RunDecoded, "${"+p.Param.Value+"@P} runs code that is hidden in the value", s.span(p))
+		}
+	}
+	r.flag(s, RunUnknownCode, "${"+p.Param.Value+"@P} runs code that it finds in the value", s.span(p))
+}
+
+func hidesCode(t string) bool { return strings.Contains(t, "$(") || strings.Contains(t, "`") }
+
+// computed lets package expand do %, #, /, :, ^ and , where the value is known.
+func (r *reader) computed(s *scope, p *syntax.ParamExp, v value) value {
+	if v.list {
+		return unknownValue
+	}
+	var out value
+	for _, t := range v.texts {
+		text, err := r.expandExactly(s, p, t)
+		if err != nil {
+			text = hole
+		}
+		out = out.or(single(text))
+	}
+	return out
+}
+
+var errNotKnown = errors.New("not known")
+
+func (r *reader) expandExactly(s *scope, p *syntax.ParamExp, text string) (out string, err error) {
+	if strings.ContainsFunc(text, cmdline.IsMark) || !r.spend(s, 1+len(text)/64) {
+		return "", errNotKnown
+	}
+	defer func() { // it panics on some malformed operators
+		if recover() != nil {
+			err = errNotKnown
+		}
+	}()
+	env := expand.FuncEnviron(func(name string) string {
+		if name == p.Param.Value {
+			return text
+		}
+		if v := r.lookup(s, name); len(v.texts) == 1 && !v.list && !strings.ContainsFunc(v.texts[0], cmdline.IsMark) {
+			return v.texts[0]
+		}
+		return ""
+	})
+	return expand.Literal(&expand.Config{NoUnset: true, Env: env}, &syntax.Word{Parts: []syntax.WordPart{p}})
+}
+
+// arithmetic looks for code in an expression: substitutions, and subscripts that come
+// from a value and are evaluated again.
+func (r *reader) arithmetic(s *scope, x syntax.ArithmExpr) {
+	if x == nil {
+		return
+	}
+	hidden := func(n syntax.Node, texts []string) {
+		if slices.ContainsFunc(texts, hidesCode) {
+			r.flag(s, RunDecoded, "arithmetic evaluates code that is hidden in a value", s.span(n))
+		}
+	}
+	syntax.Walk(x, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			r.substitution(s, n)
+			return false
+		case *syntax.SglQuoted:
+			hidden(n, []string{n.Value})
+		case *syntax.Word:
+			if name := n.Lit(); syntax.ValidName(name) {
+				if v, ok := s.vars.find(name); ok {
+					hidden(n, v.texts)
+				}
+			}
+		case *syntax.ParamExp:
+			if n.Param != nil {
+				hidden(n, r.lookup(s, n.Param.Value).texts)
+			}
+		}
+		return true
+	})
+}
+
+// subscript: bash runs $( … ) in an array's subscript that it is given as data.
+func (r *reader) subscript(s *scope, texts []string, span cmdline.Span) {
+	for _, t := range texts {
+		if strings.Contains(t, "[") && hidesCode(t) {
+			r.flag(s, RunDecoded, "an array's subscript that is given as data is run as code", span)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package effect
+
+import (
+	"maps"
+	"slices"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
+)
+
+// scope is what a shell has at one point of a script. A subshell gets one of its own.
+type scope struct {
+	vars      *variables
+	functions map[string]function
+	aliases   map[string]string
+	dir       string         // "" where it is not known
+	params    []cmdline.Word // $1…; nil where they are not known
+	arg0      string
+	branches  int  // how many conditions the current statement depends on
+	splitting bool // IFS has been set
+	tainted   bool // a file was sourced: any variable may have any value
+	depth     int
+	via       []string
+	grammar   cmdline.Grammar
+	container bool
+
+	// where a script in a script stands in the text that was given
+	base  int
+	exact bool
+	outer cmdline.Span
+
+	input  flow
+	output flow
+}
+
+type function struct{ body *syntax.Stmt }
+
+// variables is a layer of variables over another.
+type variables struct {
+	own map[string]value
+	up  *variables
+}
+
+func (v *variables) layer() *variables { return &variables{own: map[string]value{}, up: v} }
+
+func (v *variables) find(name string) (value, bool) {
+	for ; v != nil; v = v.up {
+		if found, ok := v.own[name]; ok {
+			return found, true
+		}
+	}
+	return value{}, false
+}
+
+func (s *scope) set(name string, v value) { s.vars.own[name] = v }
+
+// sub is the scope of a subshell.
+func (s *scope) sub() *scope {
+	c := *s
+	c.vars = s.vars.layer()
+	c.functions, c.aliases = maps.Clone(s.functions), maps.Clone(s.aliases)
+	c.output = flow{}
+	return &c
+}
+
+// within is the scope of what a command runs: it has the same variables.
+func (s *scope) within(via string) *scope {
+	c := *s
+	c.via = append(slices.Clip(slices.Clone(s.via)), via)
+	c.depth++
+	c.output = flow{}
+	return &c
+}
+
+func (s *scope) span(n syntax.Node) cmdline.Span {
+	if !s.exact || n == nil {
+		return s.outer
+	}
+	return cmdline.Span{Start: s.base + int(n.Pos().Offset()), End: s.base + int(n.End().Offset())}
+}
+
+// flow is what goes through a pipe.
+type flow struct {
+	kind        flowKind
+	text        string // literal
+	root        string // names: where they lie
+	filtered    bool   // names: not all of them
+	decoded     bool
+	secret      bool
+	interactive bool // what an interactive shell prints
+}
+
+type flowKind int
+
+const (
+	nothing flowKind = iota
+	literal
+	names   // of files
+	content // of a file
+	something
+	download
+	decoding
+)
+
+// add is what comes out when o comes out after f.
+func (f *flow) add(o flow) {
+	secret, interactive := f.secret || o.secret, f.interactive || o.interactive
+	switch {
+	case f.kind == nothing:
+		*f = o
+	case o.kind == nothing:
+	case f.kind == literal && o.kind == literal && len(f.text)+len(o.text) <= maxText:
+		f.text += o.text
+		f.decoded = f.decoded || o.decoded
+	default:
+		f.kind = max(f.kind, o.kind, something)
+	}
+	f.secret, f.interactive = secret, interactive
+}
+
+// value is the texts that a variable may have.
+type value struct {
+	texts []string
+	list  bool
+	items [][]string // of a list, each with its texts
+}
+
+func single(text string) value { return value{texts: []string{text}} }
+
+var unknownValue = single(string(cmdline.Hole))
+
+// or is a value that may be v or o.
+func (v value) or(o value) value {
+	out := value{texts: slices.Clone(v.texts), list: v.list || o.list, items: v.items}
+	for _, t := range o.texts {
+		if !slices.Contains(out.texts, t) {
+			out.texts = append(out.texts, t)
+		}
+	}
+	if o.list {
+		out.items = append(slices.Clip(slices.Clone(v.items)), o.items...)
+	}
+	if len(out.texts) > maxTexts {
+		out.texts = append(out.texts[:maxTexts-1:maxTexts-1], string(cmdline.Hole))
+	}
+	return out
+}
+
+// all are the texts of a list's items.
+func (v value) all() []string { return slices.Concat(v.items...) }

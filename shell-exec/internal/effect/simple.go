@@ -1,0 +1,176 @@
+package effect
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
+)
+
+// simple reads one simple command, or the assignments that stand without one.
+func (r *reader) simple(s *scope, c *syntax.CallExpr) {
+	for _, a := range c.Assigns {
+		if a.Name != nil {
+			r.assign(s, a, len(c.Args) > 0)
+		}
+	}
+	if len(c.Args) == 0 {
+		return
+	}
+	span := s.span(c)
+	if glob, ok := c.Args[0].Parts[0].(*syntax.ExtGlob); ok {
+		r.patternName(s, glob, span)
+		return
+	}
+	first := r.word(s, c.Args[0])
+	argv := append(first[:len(first):len(first)], r.words(s, c.Args[1:])...)
+	if len(argv) > 1 && argv[0].Text == "--" { // "time -- rm": the parser leaves the --
+		argv = argv[1:]
+	}
+	if len(first) > 1 && mayVary(c.Args[0]) {
+		for _, name := range first { // each of a variable's values may be the program
+			r.call(s, append([]cmdline.Word{name}, argv[len(first):]...), span)
+		}
+	}
+	if len(argv) > 0 {
+		r.call(s, argv, span)
+	}
+}
+
+// patternName: without extglob, bash takes !( … ) for a negated subshell.
+func (r *reader) patternName(s *scope, glob *syntax.ExtGlob, span cmdline.Span) {
+	if glob.Op == syntax.GlobExcept {
+		r.shell(s, cmdline.At(glob.Pattern.Value, span), "!( )")
+		return
+	}
+	r.flag(s, RunUnknown, "the program's name is a pattern", span)
+}
+
+func mayVary(w *syntax.Word) bool {
+	for _, p := range w.Parts {
+		switch p.(type) {
+		case *syntax.ParamExp, *syntax.DblQuoted:
+			return true
+		}
+	}
+	return false
+}
+
+// assign reads NAME=value, for the shell or for one command's environment.
+func (r *reader) assign(s *scope, a *syntax.Assign, forCommand bool) {
+	v := r.assigned(s, a)
+	if !forCommand {
+		r.setVariable(s, a.Name.Value, v, a.Append)
+	}
+	if forCommand || affects(a.Name.Value) {
+		r.exported(s, a.Name.Value, v, s.span(a))
+	}
+}
+
+func (r *reader) assigned(s *scope, a *syntax.Assign) value {
+	r.arithmetic(s, a.Index)
+	if a.Array != nil {
+		return r.array(s, a.Array)
+	}
+	if a.Value == nil {
+		return single("")
+	}
+	var v value
+	for _, t := range r.flat(s, a.Value) {
+		v = v.or(single(cmdline.Plain(t)))
+	}
+	return v
+}
+
+func (r *reader) array(s *scope, array *syntax.ArrayExpr) value {
+	v := value{list: true}
+	for _, e := range array.Elems {
+		r.arithmetic(s, e.Index)
+		if e.Value == nil {
+			continue
+		}
+		for _, w := range r.word(s, e.Value) {
+			v.items = append(v.items, []string{cmdline.Quoted(w.Text)})
+		}
+	}
+	return v
+}
+
+// setVariable keeps the old texts where the assignment may not have run.
+func (r *reader) setVariable(s *scope, name string, v value, appends bool) {
+	if name == "IFS" {
+		s.splitting = true
+	}
+	old, known := s.vars.find(name)
+	switch {
+	case appends:
+		v = appended(r.lookup(s, name), v)
+	case s.branches > 0 && known:
+		v = old.or(v)
+	case s.branches > 0 && r.world.Env[name] != "":
+		v = r.lookup(s, name).or(v)
+	case s.branches > 0:
+		v = single("").or(v)
+	}
+	for i, t := range v.texts {
+		if len(t) > maxText {
+			v.texts[i] = string(cmdline.Hole)
+		}
+	}
+	s.set(name, v)
+}
+
+func appended(old, v value) value {
+	if v.list || old.list {
+		return value{list: true, items: append(old.items[:len(old.items):len(old.items)], v.items...)}
+	}
+	var out value
+	for _, a := range old.texts {
+		for _, b := range v.texts {
+			out = out.or(single(a + b))
+		}
+	}
+	return out
+}
+
+func (r *reader) declare(s *scope, d *syntax.DeclClause) {
+	exported := d.Variant != nil && d.Variant.Value == "export"
+	for _, a := range d.Args {
+		if a.Naked {
+			exported = r.declaredText(s, a, exported) || exported
+			continue
+		}
+		if a.Name == nil {
+			continue
+		}
+		v := r.assigned(s, a)
+		r.subscript(s, v.texts, s.span(a))
+		r.setVariable(s, a.Name.Value, v, a.Append)
+		if exported || affects(a.Name.Value) {
+			r.exported(s, a.Name.Value, v, s.span(a))
+		}
+	}
+}
+
+// declaredText is an option of declare, or an assignment that only expansion makes:
+// export "$x=…". It says whether it was -x.
+func (r *reader) declaredText(s *scope, a *syntax.Assign, exported bool) bool {
+	if a.Value == nil {
+		if a.Name != nil && exported {
+			r.exported(s, a.Name.Value, r.lookup(s, a.Name.Value), s.span(a))
+		}
+		return false
+	}
+	for _, t := range r.flat(s, a.Value) {
+		if strings.HasPrefix(t, "-") && strings.Contains(t, "x") {
+			return true
+		}
+		r.subscript(s, []string{t}, s.span(a))
+		if name, v, ok := strings.Cut(t, "="); ok && syntax.ValidName(name) {
+			r.setVariable(s, name, single(cmdline.Plain(v)), false)
+			r.exported(s, name, single(v), s.span(a))
+		}
+	}
+	return false
+}

@@ -1,0 +1,365 @@
+package effect
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
+)
+
+const (
+	hole = string(cmdline.Hole)
+	gap  = string(cmdline.Gap)
+)
+
+// piece is a part of a word after expansion.
+type piece struct {
+	text  string
+	split bool     // unquoted: blanks in it end the word
+	items []string // "${a[@]}": a word each
+	list  bool
+}
+
+func (r *reader) words(s *scope, all []*syntax.Word) []cmdline.Word {
+	var out []cmdline.Word
+	for _, w := range all {
+		out = append(out, r.word(s, w)...)
+	}
+	return out
+}
+
+// word expands one word as far as it is known: to several words, or to none.
+func (r *reader) word(s *scope, w *syntax.Word) []cmdline.Word {
+	if !r.spend(s, 1) {
+		return []cmdline.Word{cmdline.At(gap, s.span(w))}
+	}
+	if s.grammar == cmdline.Bash && hasBrace(w) {
+		braces := &syntax.Word{Parts: slices.Clone(w.Parts)}
+		if syntax.SplitBraces(braces) {
+			return r.braces(s, braces, s.span(w))
+		}
+	}
+	return r.expand(s, w.Parts, s.span(w))
+}
+
+func hasBrace(w *syntax.Word) bool {
+	return slices.ContainsFunc(w.Parts, func(p syntax.WordPart) bool {
+		l, ok := p.(*syntax.Lit)
+		return ok && strings.Contains(l.Value, "{")
+	})
+}
+
+func (r *reader) braces(s *scope, w *syntax.Word, span cmdline.Span) []cmdline.Word {
+	unknown := cmdline.At(gap, span)
+	for i, p := range w.Parts[1:] { // $x{a,b}: the shell expands the braces first, to $xa $xb
+		_, brace := p.(*syntax.BraceExp)
+		if before, ok := w.Parts[i].(*syntax.ParamExp); brace && ok && before.Short {
+			return []cmdline.Word{unknown}
+		}
+	}
+	var out []cmdline.Word
+	n := 0
+	for part, err := range expand.BracesSeq(nil, w) {
+		if n++; err != nil || n > maxWords {
+			return append(out, unknown)
+		}
+		out = append(out, r.expand(s, part.Parts, span)...)
+	}
+	return out
+}
+
+func (r *reader) expand(s *scope, parts []syntax.WordPart, span cmdline.Span) []cmdline.Word {
+	quoted := false
+	for _, p := range parts {
+		switch p.(type) {
+		case *syntax.SglQuoted, *syntax.DblQuoted:
+			quoted = true
+		}
+	}
+	var out []cmdline.Word
+	for _, pieces := range r.pieces(s, parts, false) {
+		for _, text := range s.fields(pieces, quoted) {
+			out = append(out, cmdline.At(text, span))
+		}
+	}
+	if len(parts) == 1 && len(out) == 1 && s.exact {
+		out[0].Verbatim = s.verbatim(parts[0], out[0].Text)
+	}
+	return out
+}
+
+// verbatim is where a word's text stands letter by letter, or -1.
+func (s *scope) verbatim(p syntax.WordPart, text string) int {
+	switch p := p.(type) {
+	case *syntax.SglQuoted:
+		if !p.Dollar {
+			return s.base + int(p.Pos().Offset()) + 1
+		}
+	case *syntax.DblQuoted:
+		if len(p.Parts) == 1 && !p.Dollar {
+			if l, ok := p.Parts[0].(*syntax.Lit); ok && l.Value == text {
+				return s.base + int(l.Pos().Offset())
+			}
+		}
+	case *syntax.Lit:
+		if p.Value == text {
+			return s.base + int(p.Pos().Offset())
+		}
+	}
+	return -1
+}
+
+// pieces are the alternatives of what the parts become.
+func (r *reader) pieces(s *scope, parts []syntax.WordPart, quoted bool) [][]piece {
+	alternatives := [][]piece{nil}
+	for i, p := range parts {
+		options := r.part(s, p, quoted, i == 0 && !quoted)
+		if len(options) == 1 {
+			for k := range alternatives {
+				alternatives[k] = append(alternatives[k][:len(alternatives[k]):len(alternatives[k])], options[0]...)
+			}
+			continue
+		}
+		var next [][]piece
+		for _, a := range alternatives {
+			for _, o := range options {
+				if len(next) < maxTexts {
+					next = append(next, slices.Concat(a, o))
+				}
+			}
+		}
+		alternatives = next
+	}
+	return alternatives
+}
+
+// fields splits pieces into words.
+func (s *scope) fields(pieces []piece, quoted bool) []string {
+	if vanishes(pieces) {
+		return nil
+	}
+	f := fields{have: quoted}
+	for _, p := range pieces {
+		switch {
+		case p.list:
+			f.items(p.items)
+		case !p.split:
+			f.current += p.text
+			f.have = f.have || p.text != ""
+		case s.splitting && strings.ContainsAny(p.text, " \t\n,:;-/"):
+			f.current += gap
+			f.have = true
+		default:
+			f.split(p.text)
+		}
+	}
+	if f.current != "" || f.have && len(f.out) == 0 || quoted && len(f.out) == 0 {
+		f.out = append(f.out, f.current)
+	}
+	return f.out
+}
+
+// vanishes: "$@" without parameters is no word at all.
+func vanishes(pieces []piece) bool {
+	empty := false
+	for _, p := range pieces {
+		switch {
+		case p.list && len(p.items) == 0:
+			empty = true
+		case p.list || p.text != "":
+			return false
+		}
+	}
+	return empty
+}
+
+type fields struct {
+	out     []string
+	current string
+	have    bool // the current word exists though it may be empty
+}
+
+func (f *fields) items(items []string) {
+	for i, item := range items {
+		if i > 0 {
+			f.out, f.current = append(f.out, f.current), ""
+		}
+		f.current += item
+		f.have = true
+	}
+}
+
+func (f *fields) split(text string) {
+	for text != "" {
+		at := strings.IndexAny(text, " \t\n")
+		if at < 0 {
+			f.current += text
+			f.have = true
+			return
+		}
+		if f.current += text[:at]; f.current != "" {
+			f.out = append(f.out, f.current)
+		}
+		f.current, f.have, text = "", false, text[at+1:]
+	}
+}
+
+func plainPiece(text string) [][]piece { return [][]piece{{{text: text}}} }
+
+// part expands one part of a word.
+func (r *reader) part(s *scope, p syntax.WordPart, quoted, first bool) [][]piece {
+	switch p := p.(type) {
+	case *syntax.Lit:
+		return plainPiece(r.literal(s, p.Value, quoted, first))
+	case *syntax.SglQuoted:
+		if p.Dollar {
+			return plainPiece(cmdline.Decode(p.Value))
+		}
+		return plainPiece(p.Value)
+	case *syntax.DblQuoted:
+		return r.pieces(s, p.Parts, true)
+	case *syntax.ParamExp:
+		return parameterPieces(r.parameter(s, p), quoted)
+	case *syntax.CmdSubst:
+		text := r.substitution(s, p)
+		if !quoted {
+			text = cmdline.Patterned(cmdline.Unquoted(text))
+		}
+		return [][]piece{{{text: text, split: !quoted}}}
+	case *syntax.ArithmExp:
+		r.arithmetic(s, p.X)
+		return plainPiece("1")
+	case *syntax.ProcSubst:
+		return [][]piece{{r.process(s, p)}}
+	case *syntax.ExtGlob:
+		return plainPiece(string(cmdline.Star))
+	}
+	return [][]piece{{{text: gap, split: true}}}
+}
+
+func (r *reader) literal(s *scope, text string, quoted, first bool) string {
+	if first && strings.HasPrefix(text, "~") {
+		if expanded, ok := r.tilde(s, text); ok {
+			return expanded
+		}
+	}
+	return cmdline.Unescape(text, quoted)
+}
+
+func parameterPieces(v value, quoted bool) [][]piece {
+	if v.list {
+		if quoted {
+			return [][]piece{{{items: v.all(), list: true}}}
+		}
+		return [][]piece{{{text: strings.Join(v.all(), " "), split: true}}}
+	}
+	var out [][]piece
+	for _, t := range v.texts {
+		if !quoted {
+			t = cmdline.Patterned(cmdline.Unquoted(t))
+		}
+		out = append(out, []piece{{text: t, split: !quoted}})
+	}
+	if out == nil {
+		return [][]piece{{{split: !quoted}}}
+	}
+	return out
+}
+
+// process is <( … ): a name for a pipe. An empty one is no word at all.
+func (r *reader) process(s *scope, p *syntax.ProcSubst) piece {
+	r.flag(s, Substitution, "process substitution", s.span(p))
+	if len(p.Stmts) == 0 {
+		return piece{split: true}
+	}
+	inner := s.sub()
+	inner.depth++
+	r.statements(inner, p.Stmts)
+	if inner.output.kind == nothing {
+		inner.output.kind = something
+	}
+	if r.processes == nil {
+		r.processes = map[*syntax.ProcSubst]flow{}
+	}
+	r.processes[p], r.lastProcess = inner.output, p
+	return piece{text: pipeName}
+}
+
+// pipeName is what a process substitution becomes.
+const pipeName = "/dev/fd/63"
+
+func (r *reader) tilde(s *scope, text string) (string, bool) {
+	user, tail := text[1:], ""
+	if cut := strings.IndexByte(user, '/'); cut >= 0 {
+		user, tail = user[:cut], cmdline.Unescape(user[cut:], false)
+	}
+	switch {
+	case user == "":
+		home := r.lookup(s, "HOME").texts
+		if len(home) == 0 || home[0] == "" {
+			return hole + tail, true
+		}
+		return home[0] + tail, true
+	case user == "+" && s.dir != "":
+		return s.dir + tail, true
+	case user == "+" || user == "-":
+		return hole + tail, true
+	case user == "root":
+		return "/root" + tail, true
+	case syntax.ValidName(strings.ReplaceAll(user, "-", "_")):
+		return "/home/" + user + tail, true
+	}
+	return "", false
+}
+
+// substitution is what $( … ) becomes.
+func (r *reader) substitution(s *scope, p *syntax.CmdSubst) string {
+	r.flag(s, Substitution, "command substitution", s.span(p))
+	if s.depth > maxDepth {
+		r.flag(s, Unreadable, "substitutions are nested too deeply", s.span(p))
+		return hole
+	}
+	inner := s.sub()
+	inner.depth++
+	r.statements(inner, p.Stmts)
+	switch inner.output.kind {
+	case literal:
+		text := strings.TrimRight(inner.output.text, "\n")
+		if inner.output.decoded && len(text) > 2 {
+			r.decodedTexts[text] = true
+		}
+		return text
+	case decoding:
+		r.decoded = true
+	case download:
+		r.downloaded = true
+	}
+	return hole
+}
+
+// flat is a word where it cannot split: in an assignment, a redirection, a test.
+func (r *reader) flat(s *scope, w *syntax.Word) []string {
+	if w == nil {
+		return []string{""}
+	}
+	var out []string
+	for _, pieces := range r.pieces(s, w.Parts, false) {
+		out = append(out, cmdline.Quoted(flatText(pieces)))
+	}
+	return out
+}
+
+func flatText(pieces []piece) string {
+	var b strings.Builder
+	for _, p := range pieces {
+		if p.list {
+			b.WriteString(strings.Join(p.items, " "))
+		} else {
+			b.WriteString(p.text)
+		}
+	}
+	return b.String()
+}

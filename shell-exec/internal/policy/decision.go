@@ -1,0 +1,209 @@
+package policy
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
+	"github.com/multiollama/mcp-server/shell-exec/internal/effect"
+)
+
+// Finding is one reason for a decision.
+type Finding struct {
+	Verdict Verdict
+	Rule    string      // the rule's id, or the effect's name
+	Effect  effect.Kind // where an effect is the reason
+	Why     string
+	Do      string
+	Argv    []string // the command, … where it is not known
+	Via     []string // what wraps it
+	Span    cmdline.Span
+
+	outside bool // a directory is what is wrong
+}
+
+func (f Finding) name() string {
+	if len(f.Argv) == 0 {
+		return "the command"
+	}
+	return f.Argv[0]
+}
+
+// Decision is what is done about one request. The zero Decision refuses.
+type Decision struct {
+	request  Request
+	findings []Finding
+	commands []effect.Command
+	verdict  Verdict
+	id       string
+}
+
+func (d *Decision) add(f Finding) { d.findings = append(d.findings, f) }
+
+// sealed sorts the findings and fixes what the decision is about.
+func (d *Decision) sealed() Decision {
+	slices.SortStableFunc(d.findings, func(a, b Finding) int { return int(b.Verdict) - int(a.Verdict) })
+	d.verdict = Allow
+	if len(d.findings) > 0 {
+		d.verdict = max(Allow, d.findings[0].Verdict)
+	}
+	d.id = d.digest()
+	return *d
+}
+
+// digest covers all that the command will be started with, and why it was asked for.
+func (d *Decision) digest() string {
+	r := d.request
+	data, err := json.Marshal([]any{r.Text, r.Argv, r.Shell, r.Dir, r.Home, r.Workspace, r.Env, r.Input, d.asked()})
+	if err != nil { // strings and maps of strings can always be written
+		return ""
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+func (d *Decision) asked() []string {
+	var all []string
+	for _, f := range d.findings {
+		if f.Verdict == Ask {
+			all = append(all, f.Rule+": "+f.Why)
+		}
+	}
+	return all
+}
+
+// Verdict is what is done.
+func (d Decision) Verdict() Verdict {
+	if d.verdict == 0 {
+		return Deny
+	}
+	return d.verdict
+}
+
+// Findings are the reasons, the strictest first; those that allow are among them.
+func (d Decision) Findings() []Finding { return slices.Clone(d.findings) }
+
+// Commands are the simple commands that would run.
+func (d Decision) Commands() []effect.Command { return slices.Clone(d.commands) }
+
+// ID names the decision: the same command, in the same surroundings, asked for the same
+// reasons, has the same ID.
+func (d Decision) ID() string { return d.id }
+
+// Approved is the command, where it is allowed without asking. Otherwise the error says
+// which rule stands against it and what to do instead.
+func (d Decision) Approved() (Command, error) {
+	switch d.Verdict() {
+	case Allow:
+		return Command{request: d.request, approved: true}, nil
+	case Ask:
+		return Command{}, d.needsConsent()
+	}
+	return Command{}, d.refusal()
+}
+
+// Confirmed is the command of a decision to ask, after the person has agreed. id is the
+// ID of the decision that the person was shown: it must be this one. A refusal cannot be
+// confirmed.
+func (d Decision) Confirmed(id string) (Command, error) {
+	if d.Verdict() != Ask {
+		return d.Approved()
+	}
+	if id == "" || id != d.id {
+		return Command{}, fault.New(fault.Forbidden, "the person has agreed to another command than this one", "Ask again for this one")
+	}
+	return Command{request: d.request, approved: true}, nil
+}
+
+func (d Decision) first() Finding {
+	if len(d.findings) == 0 {
+		return Finding{Verdict: Deny, Rule: "policy", Why: "nothing has judged the command"}
+	}
+	return d.findings[0]
+}
+
+func (d Decision) refusal() error {
+	f := d.first()
+	code := fault.DangerousCommand
+	if f.outside {
+		code = fault.OutsideAllowed
+	}
+	return f.fault(code, "the command is refused: "+f.Why, f.Do)
+}
+
+func (d Decision) needsConsent() error {
+	f := d.first()
+	do := "Do it another way, or ask the person who runs this server to allow it with " + f.allowing()
+	if f.Do != "" {
+		do = f.Do + ", or ask the person who runs this server to allow it with " + f.allowing()
+	}
+	return f.fault(fault.Forbidden, "the command needs the person's consent: "+f.Why, do).With("allow_with", f.allowing())
+}
+
+// allowing is the rule that would make the question unnecessary.
+func (f Finding) allowing() string {
+	if len(f.Argv) > 0 && !isFloor(f.Effect) && !strings.Contains(f.Argv[0], "…") {
+		words := f.Argv[:1]
+		if len(f.Argv) > 1 && !strings.ContainsAny(f.Argv[1], "-/…*.") {
+			words = f.Argv[:2]
+		}
+		return `the rule {command = "` + strings.Join(words, " ") + `", decision = "allow"}`
+	}
+	if f.Effect != "" && !isFloor(f.Effect) {
+		return `the effect "` + string(f.Effect) + `" = "allow"`
+	}
+	return "a confirmation"
+}
+
+func (f Finding) fault(code fault.Code, msg, do string) *fault.Error {
+	e := fault.New(code, msg, do).With("rule", f.Rule).With("span", []int{f.Span.Start, f.Span.End})
+	if f.Effect != "" {
+		e = e.With("effect", string(f.Effect))
+	}
+	if len(f.Argv) > 0 {
+		e = e.With("command", f.Argv)
+	}
+	if f.Do != "" {
+		e = e.With("instead", f.Do)
+	}
+	return e
+}
+
+// Command is a command that may be started. The zero Command cannot be.
+type Command struct {
+	request  Request
+	approved bool
+}
+
+// Launch is what to start, and where.
+type Launch struct {
+	Argv  []string
+	Dir   string
+	Env   map[string]string
+	Input string
+}
+
+// Launch says how the command is started: exactly what was judged, with a shell that
+// reads no files at its start.
+func (c Command) Launch() (Launch, error) {
+	if !c.approved {
+		return Launch{}, fault.New(fault.Forbidden, "nobody has approved the command", "Report this: the server should have judged it first")
+	}
+	r := c.request
+	argv := r.Argv
+	if len(argv) == 0 {
+		switch {
+		case r.Shell.Path == "":
+			return Launch{}, fault.New(fault.Unavailable, "there is no shell to run the command", "Give a program and its arguments instead")
+		case r.Shell.Grammar == cmdline.Bash:
+			argv = []string{r.Shell.Path, "--noprofile", "--norc", "-c", r.Text}
+		default:
+			argv = []string{r.Shell.Path, "-c", r.Text}
+		}
+	}
+	return Launch{Argv: slices.Clone(argv), Dir: r.Dir, Env: r.environment(), Input: r.Input}, nil
+}

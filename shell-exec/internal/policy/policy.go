@@ -1,0 +1,165 @@
+// Package policy decides whether a command may run: it is allowed, or the person is
+// asked, or it is refused.
+//
+// It refuses to start anything and to decide by names: what package effect says a
+// command does is what counts, and rules are exceptions for single commands. Only
+// [Policy.Judge] makes a [Command] that can be started, by way of a [Decision] that
+// allows it or that was confirmed. A policy is consent and early warning; it does not
+// hold an adversary, which is what the sandbox is for. It touches memory only.
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
+	"github.com/multiollama/mcp-server/shell-exec/internal/effect"
+	"github.com/multiollama/mcp-server/shell-exec/internal/place"
+)
+
+// Policy says what is done about each effect and each command. The zero Policy refuses
+// everything; Preset and Load make others. It does not change.
+type Policy struct {
+	name     string
+	effects  map[effect.Kind]Verdict
+	advice   map[effect.Kind]string
+	unlisted Verdict // for programs that nothing is known about
+	strict   bool    // for programs that are not listed
+	listed   map[string]bool
+	parts    map[string]bool // of the shell: never listed
+	rules    []*Rule
+	only     [][]*Rule // of each list one rule must match
+	blocked  []*Rule
+}
+
+// Name is the preset that the policy comes from.
+func (p *Policy) Name() string { return p.name }
+
+// Effect is what the policy says to an effect.
+func (p *Policy) Effect(kind effect.Kind) Verdict {
+	if v, ok := p.effects[kind]; ok {
+		return v
+	}
+	return Deny
+}
+
+// Shell is the program that runs a text, and its grammar.
+type Shell struct {
+	Path    string
+	Grammar cmdline.Grammar
+}
+
+// Request is a command as it would be started. With Argv it is a program and its
+// arguments, and no shell is involved; otherwise Text is a script for Shell.
+type Request struct {
+	Text      string
+	Argv      []string
+	Shell     Shell
+	Dir       string            // the working directory
+	Home      string            // the person's home directory
+	Workspace []string          // the directories that may be worked in
+	Env       map[string]string // the whole environment
+	Input     string            // what is on standard input
+	Links     place.Links       // where links lead; may be nil
+}
+
+// steering variables change how the shell itself reads a script: they neither count nor pass.
+var steering = strings.Fields("BASH_ENV ENV SHELLOPTS BASHOPTS PROMPT_COMMAND PS4 CDPATH GLOBIGNORE IFS POSIXLY_CORRECT EXECIGNORE FIGNORE")
+
+func (r Request) environment() map[string]string {
+	env := make(map[string]string, len(r.Env))
+	for name, v := range r.Env {
+		if !slices.Contains(steering, name) && !strings.HasPrefix(name, "BASH_FUNC_") {
+			env[name] = v
+		}
+	}
+	return env
+}
+
+// Judge decides about a command. It asks no one.
+func (p *Policy) Judge(r Request) Decision {
+	r.Text = strings.ReplaceAll(r.Text, "\r\n", "\n")
+	r.Env = r.environment()
+	d := Decision{request: r}
+	if r.Dir != "" && !within(r.Dir, r.Workspace) {
+		d.add(Finding{Verdict: Deny, Rule: "workspace", outside: true, Why: "the working directory " + r.Dir + " is not in the workspace",
+			Do: "Work in " + strings.Join(r.Workspace, " or ")})
+	}
+	report, err := r.report()
+	if err != nil {
+		d.add(Finding{Verdict: Deny, Rule: "policy", Why: "the command could not be analysed"})
+		return d.sealed()
+	}
+	d.commands = report.Commands
+	p.weigh(&d, report)
+	return d.sealed()
+}
+
+func within(dir string, roots []string) bool {
+	return slices.ContainsFunc(roots, func(root string) bool { return place.Under(dir, root) })
+}
+
+func (r Request) report() (effect.Report, error) {
+	w := effect.World{Grammar: r.Shell.Grammar, Dir: r.Dir, Home: r.Home, Workspace: r.Workspace, Env: r.Env, Input: r.Input, Links: r.Links}
+	if len(r.Argv) > 0 {
+		return effect.OfArgv(w, r.Argv)
+	}
+	return effect.OfText(w, r.Text)
+}
+
+// weigh gives each effect its verdict, and each command that of its rule.
+func (p *Policy) weigh(d *Decision, report effect.Report) {
+	ruled := make([]*Rule, len(report.Commands))
+	for i, c := range report.Commands {
+		ruled[i] = p.ruleFor(c)
+		p.weighCommand(d, c, ruled[i])
+	}
+	for _, e := range report.Effects {
+		f := Finding{Verdict: p.Effect(e.Kind), Rule: string(e.Kind), Effect: e.Kind, Why: e.Why, Do: e.Do, Via: e.Via, Span: e.Span}
+		if f.Do == "" {
+			f.Do = p.advice[e.Kind]
+		}
+		if e.Command >= 0 {
+			f.Argv = shown(report.Commands[e.Command].Argv)
+			if rule := ruled[e.Command]; f.Verdict == Ask && rule != nil && rule.verdict == Allow && !isFloor(e.Kind) {
+				continue // the rule is about this very command; a refusal stays
+			}
+		}
+		f.outside = e.Kind == effect.WriteOutside || e.Kind == effect.DeleteOutside
+		d.add(f)
+	}
+}
+
+// weighCommand adds what a rule, a restriction or the lack of either says.
+func (p *Policy) weighCommand(d *Decision, c effect.Command, rule *Rule) {
+	f := Finding{Argv: shown(c.Argv), Via: c.Via, Span: c.Span}
+	if b := matching(p.blocked, c); b != nil {
+		f.Verdict, f.Rule, f.Why, f.Do = Deny, b.ID, "a restriction blocks "+b.ID, "Do it another way"
+		d.add(f)
+		return
+	}
+	for _, list := range p.only {
+		if matching(list, c) == nil && (len(list) == 0 || !p.parts[c.Argv[0]]) {
+			f.Verdict, f.Rule, f.Why, f.Do = Deny, "allowed_commands", f.name()+" is not among the allowed commands", "Use one of those"
+			d.add(f)
+			return
+		}
+	}
+	if rule != nil {
+		f.Verdict, f.Rule, f.Why, f.Do = rule.verdict, rule.ID, rule.because(), rule.Do
+		d.add(f)
+		return
+	}
+	if p.unlisted > Allow && !p.parts[c.Argv[0]] && (!c.Known || c.Local || p.strict && !p.listed[c.Argv[0]]) {
+		f.Verdict, f.Rule, f.Why, f.Do = p.unlisted, "unlisted", "no rule allows "+f.name(), "Use a listed program, or ask the person to add a rule"
+		d.add(f)
+	}
+}
+
+func shown(argv []cmdline.Text) []string {
+	out := make([]string, len(argv))
+	for i, a := range argv {
+		out[i] = cmdline.Show(a)
+	}
+	return out
+}
