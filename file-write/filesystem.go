@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"regexp"
 	"strings"
 
 	"github.com/multiollama/mcp-server/file-write/internal/diff"
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/text"
 	"github.com/multiollama/mcp-server/shared/toolkit"
 )
 
@@ -75,19 +77,35 @@ func (w *writer) fsEdit(ctx context.Context, in fsEditIn) (fsOut, error) {
 		return fsOut{}, err
 	}
 	out, err := w.edit(ctx, editIn{Path: in.Path, Edits: edits, DryRun: in.DryRun})
-	return fsOut{fenced(fsDiff(p.Abs(), out.before, out.after))}, err
+	return fsOut{fenced(fsDiff(p.Abs(), readable(out.enc, out.before), readable(out.enc, out.after)))}, err
 }
 
 // fsDiffBytes bounds a difference where the whole of it is the answer.
 const fsDiffBytes = 1 << 20
 
-// fsDiff has the head and the four lines of context of the npm package diff.
+// fsDiff has the head, the four lines of context and the ranges of the npm package
+// diff.
 func fsDiff(name string, before, after []byte) string {
 	body, cut := diff.Unified("a", "b", before, after, 4, fsDiffBytes)
 	if i := strings.Index(body, "@@"); i >= 0 {
-		body = body[i:]
+		body = fsRange.ReplaceAllStringFunc(body[i:], fsCounted)
 	}
+	name = text.Escape(name)
 	return "Index: " + name + "\n" + strings.Repeat("=", 67) + "\n--- " + name + "\toriginal\n+++ " + name + "\tmodified\n" + body + cutNote(cut)
+}
+
+// fsRange is the line that a hunk begins with; no line of a text begins like it.
+var fsRange = regexp.MustCompile(`(?m)^@@ -\d+(,\d+)? \+\d+(,\d+)? @@$`)
+
+// fsCounted is such a line with the count 1 where POSIX leaves it out.
+func fsCounted(line string) string {
+	ranges := strings.Fields(line)
+	for i, r := range ranges[1:3] {
+		if !strings.Contains(r, ",") {
+			ranges[1+i] += ",1"
+		}
+	}
+	return strings.Join(ranges, " ")
 }
 
 // fenced is a difference as a Markdown block that nothing in it ends.

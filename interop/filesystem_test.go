@@ -157,22 +157,25 @@ var different = []struct {
 		"unknown parameters are refused, for a model that is not told goes on guessing"},
 }
 
-// both are the two servers over one directory.
-type both struct {
-	root            string
-	ours, reference *mcptest.Client
+// side is one of the two servers and the directory that it is asked about.
+type side struct {
+	*mcptest.Client
+	root string
 }
 
-func startBoth(t *testing.T) both {
-	root := library(t)
-	reference := onNode(t, "mcp-server-filesystem", root)
-	ours := server(root, "--vocabulary", "filesystem")
-	return both{root, mcptest.Start(t, ours[0], ours[1:]...), mcptest.Start(t, reference[0], reference[1:]...)}
-}
-
-func (b both) ask(q question) (ours, reference answer) {
-	args := strings.ReplaceAll(q.args, "$ROOT", b.root)
-	return answerOf(b.ours.Call(q.tool, args)), answerOf(b.reference.Call(q.tool, args))
+// ask is the answer to a question, with $ROOT for the directory.
+func (s side) ask(q question) answer {
+	r := s.Call(q.tool, strings.ReplaceAll(q.args, "$ROOT", s.root))
+	a := answer{Failed: r.IsError}
+	if r.IsError {
+		return a
+	}
+	a.Blocks = r.Blocks
+	for i := range a.Blocks {
+		a.Blocks[i].Text = strings.ReplaceAll(a.Blocks[i].Text, s.root, "$ROOT")
+	}
+	_ = json.Unmarshal(bytes.ReplaceAll(r.Structured, []byte(s.root), []byte("$ROOT")), &a.Structured)
+	return a
 }
 
 // answer is what is compared of a result.
@@ -182,18 +185,28 @@ type answer struct {
 	Structured any
 }
 
-func answerOf(r mcptest.Result) answer {
-	a := answer{Failed: r.IsError}
-	if r.IsError {
-		return a
+// both are the two servers.
+type both struct{ ours, reference side }
+
+// startBoth starts one of our servers and the reference, each over a directory.
+func startBoth(t *testing.T, program string, ours, reference string) both {
+	line := onNode(t, "mcp-server-filesystem", reference)
+	own := server(program, ours, "--vocabulary", "filesystem")
+	return both{
+		side{mcptest.Start(t, own[0], own[1:]...), ours},
+		side{mcptest.Start(t, line[0], line[1:]...), reference},
 	}
-	a.Blocks = r.Blocks
-	_ = json.Unmarshal(r.Structured, &a.Structured)
-	return a
+}
+
+func (b both) ask(q question) (ours, reference answer) { return b.ours.ask(q), b.reference.ask(q) }
+
+func startReading(t *testing.T) both {
+	root := library(t)
+	return startBoth(t, "file-read", root, root)
 }
 
 func TestFilesystemAnswersAsTheReferenceDoes(t *testing.T) {
-	b := startBoth(t)
+	b := startReading(t)
 	for _, q := range same {
 		t.Run(q.tool+" "+q.name, func(t *testing.T) {
 			ours, reference := b.ask(q)
@@ -205,7 +218,7 @@ func TestFilesystemAnswersAsTheReferenceDoes(t *testing.T) {
 }
 
 func TestFilesystemDiffersWhereItMeansTo(t *testing.T) {
-	b := startBoth(t)
+	b := startReading(t)
 	for _, q := range different {
 		t.Run(q.tool+" "+q.name, func(t *testing.T) {
 			if ours, reference := b.ask(q.question); cmp.Equal(reference, ours) {
@@ -216,25 +229,39 @@ func TestFilesystemDiffersWhereItMeansTo(t *testing.T) {
 }
 
 func TestFilesystemHasTheReferencesTools(t *testing.T) {
-	b := startBoth(t)
-	reading := map[string]mcptest.Tool{}
-	for _, tool := range b.reference.Tools() {
-		if tool.Annotations["readOnlyHint"] == true {
-			reading[tool.Name] = tool
-		}
+	for program, reads := range map[string]bool{"file-read": true, "file-write": false} {
+		t.Run(program, func(t *testing.T) {
+			root := library(t)
+			b := startBoth(t, program, root, root)
+			theirs := map[string]mcptest.Tool{}
+			for _, tool := range b.reference.Tools() {
+				if tool.Annotations["readOnlyHint"] == reads {
+					theirs[tool.Name] = tool
+				}
+			}
+			ours := b.ours.Tools()
+			if want, got := slices.Sorted(maps.Keys(theirs)), slices.Sorted(slices.Values(names(ours))); !slices.Equal(want, got) {
+				t.Errorf("the tools are %v, not %v", got, want)
+			}
+			for _, tool := range ours {
+				if diff := cmp.Diff(lookOf(t, theirs[tool.Name]), lookOf(t, tool)); diff != "" {
+					t.Errorf("%s (- the reference, + ours):\n%s", tool.Name, diff)
+				}
+			}
+		})
 	}
-	ours := b.ours.Tools()
-	if want, got := slices.Sorted(maps.Keys(reading)), slices.Sorted(slices.Values(names(ours))); !slices.Equal(want, got) {
-		t.Errorf("the tools are %v, not %v", got, want)
-	}
-	for _, tool := range ours {
-		if diff := cmp.Diff(paramsOf(t, reading[tool.Name].InputSchema), paramsOf(t, tool.InputSchema)); diff != "" {
-			t.Errorf("%s (- the reference, + ours):\n%s", tool.Name, diff)
-		}
-		if diff := cmp.Diff(reading[tool.Name].Title, tool.Title); diff != "" {
-			t.Errorf("title of %s (- the reference, + ours):\n%s", tool.Name, diff)
-		}
-	}
+}
+
+// look is what a client goes by. The output is not compared: ours may also be an error.
+type look struct {
+	Title string
+	Hints map[string]any
+	Input params
+}
+
+func lookOf(t *testing.T, tool mcptest.Tool) look {
+	t.Helper()
+	return look{tool.Title, tool.Annotations, paramsOf(t, tool.InputSchema)}
 }
 
 // params are the names of a tool's parameters and which of them are required.

@@ -41,7 +41,7 @@ func TestTheInspectorFindsNoFaultInAnyToolList(t *testing.T) {
 	for _, vocabulary := range []string{"standard", "local-file", "agent", "filesystem"} {
 		t.Run(vocabulary, func(t *testing.T) {
 			inBothEras(t, func(t *testing.T, era mcptest.Era) {
-				result, code := inspect(t, era, server(root, "--vocabulary", vocabulary), "tools/list", "--strict")
+				result, code := inspect(t, era, server("file-read", root, "--vocabulary", vocabulary), "tools/list", "--strict")
 				if code != inspectorDone {
 					t.Errorf("it ended with %d: its words are in the log", code)
 				}
@@ -66,7 +66,7 @@ func TestTheInspectorCallsATool(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			inBothEras(t, func(t *testing.T, era mcptest.Era) {
-				result, code := inspect(t, era, server(root), "tools/call", "--tool-name", "file_read", "--tool-arg", "path="+tt.path)
+				result, code := inspect(t, era, server("file-read", root), "tools/call", "--tool-name", "file_read", "--tool-arg", "path="+tt.path)
 				var r struct{ Content []mcptest.Block }
 				if err := json.Unmarshal(result, &r); err != nil {
 					t.Fatal(err)
@@ -82,11 +82,11 @@ func TestTheInspectorCallsATool(t *testing.T) {
 func TestTheInspectorReadsResources(t *testing.T) {
 	root := mcptest.Tree(t, "a.txt=hello\n")
 	inBothEras(t, func(t *testing.T, era mcptest.Era) {
-		templates, code := inspect(t, era, server(root), "resources/templates/list")
+		templates, code := inspect(t, era, server("file-read", root), "resources/templates/list")
 		if code != inspectorDone || !strings.Contains(string(templates), `"file:///{+path}"`) {
 			t.Errorf("templates: %d %s", code, templates)
 		}
-		content, code := inspect(t, era, server(root), "resources/read", "--uri", "file://"+root+"/a.txt")
+		content, code := inspect(t, era, server("file-read", root), "resources/read", "--uri", "file://"+root+"/a.txt")
 		if code != inspectorDone || !strings.Contains(string(content), `"text":"hello\n"`) {
 			t.Errorf("content: %d %s", code, content)
 		}
@@ -96,12 +96,12 @@ func TestTheInspectorReadsResources(t *testing.T) {
 func TestTheInspectorNamesAreOurs(t *testing.T) {
 	root := mcptest.Tree(t, "a.txt=hello\n")
 	inBothEras(t, func(t *testing.T, era mcptest.Era) {
-		result, _ := inspect(t, era, server(root), "tools/list")
+		result, _ := inspect(t, era, server("file-read", root), "tools/list")
 		var list struct{ Tools []mcptest.Tool }
 		if err := json.Unmarshal(result, &list); err != nil {
 			t.Fatal(err)
 		}
-		command := server(root)
+		command := server("file-read", root)
 		own := mcptest.Options{Era: era}.Start(t, command[0], command[1:]...)
 		if !slices.Equal(names(list.Tools), names(own.Tools())) {
 			t.Errorf("it sees %v, our own client %v", names(list.Tools), names(own.Tools()))

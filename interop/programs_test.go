@@ -18,10 +18,12 @@ func testMain(m *testing.M) int {
 		return complain(err)
 	}
 	defer os.RemoveAll(bin)
-	build := exec.Command("go", "build", "-o", bin, ".")
-	build.Dir = "../file-read"
-	if out, err := build.CombinedOutput(); err != nil {
-		return complain(fmt.Errorf("build file-read: %w\n%s", err, out))
+	for _, program := range []string{"file-read", "file-write"} {
+		build := exec.Command("go", "build", "-o", bin, ".")
+		build.Dir = "../" + program
+		if out, err := build.CombinedOutput(); err != nil {
+			return complain(fmt.Errorf("build %s: %w\n%s", program, err, out))
+		}
 	}
 	os.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	os.Setenv("TZ", "UTC") // the reference server writes times in local time
@@ -33,9 +35,14 @@ func complain(err error) int {
 	return 1
 }
 
-// server is file-read's command line over one directory, without an audit log.
-func server(root string, flags ...string) []string {
-	return append([]string{"file-read", "--allow-path", root, "--audit-log", "off"}, flags...)
+// server is the command line of one of our programs over one directory, without an
+// audit log. What it keeps lies next to that directory.
+func server(program, root string, flags ...string) []string {
+	line := []string{program, "--allow-path", root, "--audit-log", "off"}
+	if program == "file-write" {
+		line = append(line, "--audit-required=false", "--history", root+".history")
+	}
+	return append(line, flags...)
 }
 
 // onNode is the command line of a program for node.

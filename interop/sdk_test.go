@@ -62,7 +62,7 @@ var calls = map[string]struct{ good, bad string }{
 func TestTheGoSDKCallsEveryTool(t *testing.T) {
 	root := mcptest.Tree(t, "a.txt=hello\n", "dir/b.txt=b\n")
 	inBothEras(t, func(t *testing.T, era mcptest.Era) {
-		session := connect(t, era, server(root), mcp.ClientOptions{})
+		session := connect(t, era, server("file-read", root), mcp.ClientOptions{})
 		list, err := session.ListTools(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -117,7 +117,7 @@ func validate(schema, value any) error {
 func TestTheGoSDKReadsAResource(t *testing.T) {
 	root := mcptest.Tree(t, "a b.txt=hello\n")
 	inBothEras(t, func(t *testing.T, era mcptest.Era) {
-		session := connect(t, era, server(root), mcp.ClientOptions{})
+		session := connect(t, era, server("file-read", root), mcp.ClientOptions{})
 		templates, err := session.ListResourceTemplates(t.Context(), nil)
 		if err != nil || len(templates.ResourceTemplates) != 1 {
 			t.Fatalf("templates: %v %v", templates, err)
@@ -139,7 +139,7 @@ func TestTheGoSDKReadsAResource(t *testing.T) {
 func TestTheGoSDKCompletesAPath(t *testing.T) {
 	root := mcptest.Tree(t, "alpha.txt=", "alps/", "beta=")
 	inBothEras(t, func(t *testing.T, era mcptest.Era) {
-		session := connect(t, era, server(root), mcp.ClientOptions{})
+		session := connect(t, era, server("file-read", root), mcp.ClientOptions{})
 		prefix := strings.TrimPrefix(root, "/")
 		r, err := session.Complete(t.Context(), &mcp.CompleteParams{
 			Ref:      &mcp.CompleteReference{Type: "ref/resource", URI: "file:///{+path}"},
@@ -180,7 +180,7 @@ func TestTheGoSDKIsToldOfProgress(t *testing.T) {
 	inBothEras(t, func(t *testing.T, era mcptest.Era) {
 		var mu sync.Mutex
 		var seen []float64
-		session := connect(t, era, server(root), mcp.ClientOptions{
+		session := connect(t, era, server("file-read", root), mcp.ClientOptions{
 			ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 				mu.Lock()
 				defer mu.Unlock()
@@ -207,7 +207,7 @@ func TestTheGoSDKCancelsACall(t *testing.T) {
 		log := filepath.Join(t.TempDir(), "audit.jsonl")
 		ctx, cancel := context.WithCancel(t.Context())
 		t.Run("session", func(t *testing.T) {
-			session := connect(t, era, server(root, "--audit-log", log), mcp.ClientOptions{
+			session := connect(t, era, server("file-read", root, "--audit-log", log), mcp.ClientOptions{
 				ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) { cancel() },
 			})
 			if _, err := session.CallTool(ctx, search(1)); err == nil {
