@@ -36,7 +36,8 @@ type renderer struct {
 	state  state
 	params [mostParams]int
 	count  int  // of params that were begun
-	other  bool // a private or intermediate byte: not a sequence that we know
+	asked  bool // a ? before the parameters: of a private sequence only the erasing ones are known
+	other  bool // another private or an intermediate byte: no sequence that is known
 	length int  // of the control string
 	rest   [utf8.UTFMax]byte
 	kept   int // bytes of a character in rest that is not whole yet
@@ -154,7 +155,7 @@ func (r *renderer) act(c rune) {
 }
 
 func (r *renderer) begin() {
-	r.state, r.count, r.other = control, 0, false
+	r.state, r.count, r.asked, r.other = control, 0, false, false
 	r.params = [mostParams]int{}
 }
 
@@ -219,11 +220,13 @@ func (r *renderer) control(c rune) {
 		}
 	case c == ';' || c == ':':
 		r.count = min(max(r.count, 1)+1, mostParams+1)
+	case c == '?':
+		r.asked = true
 	case c < '@':
-		r.other = r.other || c != '?'
+		r.other = true
 	default:
 		r.state = ground
-		if !r.other {
+		if !r.other && (!r.asked || c == 'J' || c == 'K') {
 			r.screen.obey(c, r.params[0], r.params[1])
 		}
 	}

@@ -8,7 +8,7 @@ const (
 	mostOwed = 1 << 16 // spaces and lines beyond what was read
 )
 
-// screen is rows of cells with a cursor. Rows that go out at the top are text.
+// screen is rows of cells with a cursor, which is on a row and not above the page. Rows that go out at the top are text.
 type screen struct {
 	out    []byte
 	rows   []*row
@@ -133,11 +133,11 @@ func (s *screen) grow() {
 	}
 }
 
-func (s *screen) up(n int)   { s.y = max(s.y-n, s.home, 0) }
+func (s *screen) up(n int)   { s.y = max(s.y-n, s.home, 0) } // not above the page
 func (s *screen) down(n int) { s.y = min(s.y+n, len(s.rows)-1) }
 
 func (s *screen) save()    { s.sx, s.sy = s.x, s.y }
-func (s *screen) restore() { s.x, s.y = s.sx, min(s.sy, len(s.rows)-1) }
+func (s *screen) restore() { s.x, s.y = s.sx, max(min(s.sy, len(s.rows)-1), s.home) }
 
 // obey does what a control sequence says that ends in c.
 func (s *screen) obey(c rune, a, b int) {
