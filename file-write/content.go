@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 
 	"github.com/multiollama/mcp-server/file-write/internal/diff"
 	"github.com/multiollama/mcp-server/shared/confine"
@@ -16,24 +17,38 @@ const (
 	mostCompared = 16 << 20 // bytes of a content whose difference is shown
 )
 
-// head is what [text.Detect] wants to see of a content: its beginning, or where that
-// is ASCII only, the place where it stops being that.
-func head(content []byte) (part []byte, whole bool) {
+// detect looks at the beginning of a content, or where that is ASCII only, at the
+// place where it stops being that.
+func detect(content []byte) text.Detected {
 	if len(content) <= headBytes {
-		return content, true
+		return text.Detect(content, true)
 	}
-	if at := bytes.IndexFunc(content, func(r rune) bool { return r >= 0x80 }); at > headBytes/2 {
-		line := bytes.LastIndexByte(content[:at], '\n') + 1
-		from := max(line, at-headBytes/2)
-		return content[from:min(len(content), from+headBytes)], false
+	at := firstBeyondASCII(content)
+	if at <= headBytes/2 || at == len(content) {
+		return text.Detect(content[:headBytes], false)
 	}
-	return content[:headBytes], false
+	line := bytes.LastIndexByte(content[:at], '\n') + 1
+	from := max(line, at-headBytes/2)
+	return text.Detect(content[from:min(len(content), from+headBytes)], false)
 }
 
-// encodingOf is the encoding of a file, and whether it begins with a byte-order mark.
-// What is binary or empty is taken for UTF-8, which is what would be put in its place.
-func encodingOf(content []byte) (enc text.Encoding, bom bool) {
-	found := text.Detect(head(content))
+// firstBeyondASCII is the index of the first byte that is not ASCII, or the length of
+// the content. It takes eight bytes a step, since every edit looks through its file.
+func firstBeyondASCII(content []byte) int {
+	const high = 0x8080808080808080
+	at := 0
+	for at+8 <= len(content) && binary.LittleEndian.Uint64(content[at:])&high == 0 {
+		at += 8
+	}
+	for at < len(content) && content[at] < 0x80 {
+		at++
+	}
+	return at
+}
+
+// over is the encoding of what takes the place of a content, and whether it begins
+// with a byte-order mark: as before, and UTF-8 where it was no text.
+func over(found text.Detected, content []byte) (enc text.Encoding, bom bool) {
 	if found.Binary {
 		enc, _ = text.Lookup("utf-8") // always there
 		return enc, false
@@ -53,8 +68,7 @@ func encodingOr(name, otherwise string) (text.Encoding, error) {
 }
 
 // refuseBinary refuses what is no text, where text would be put into it.
-func refuseBinary(content []byte) error {
-	found := text.Detect(head(content))
+func refuseBinary(found text.Detected) error {
 	if !found.Binary {
 		return nil
 	}
@@ -64,10 +78,11 @@ func refuseBinary(content []byte) error {
 
 // difference is what changed, as people read it: decoded, and not too long. What is
 // binary or very large has none to show.
-func difference(p confine.Path, enc text.Encoding, old, content []byte) (shown string, cut bool) {
-	if bytes.Equal(old, content) || text.Detect(head(old)).Binary {
+func difference(p confine.Path, found text.Detected, old, content []byte) (shown string, cut bool) {
+	if found.Binary || bytes.Equal(old, content) {
 		return "", false
 	}
+	enc := found.Encoding
 	if len(old)+len(content) > 2*mostCompared {
 		return "", true
 	}

@@ -52,7 +52,8 @@ type editOut struct {
 	DryRun       bool   `json:"dryRun,omitempty"`
 	Note         string `json:"note,omitempty"`
 
-	before, after []byte // for vocabularies that show the difference otherwise
+	enc           text.Encoding // for vocabularies that show the difference otherwise
+	before, after []byte
 }
 
 func (w *writer) edit(ctx context.Context, in editIn) (editOut, error) {
@@ -123,17 +124,18 @@ func missing(name string) error {
 
 // apply makes the edits of a content and tells what they did.
 func (o *editOut) apply(p confine.Path, old []byte, edits []edit.Edit) ([]byte, error) {
-	if err := refuseBinary(old); err != nil {
+	found := detect(old)
+	if err := refuseBinary(found); err != nil {
 		return nil, err
 	}
-	enc, _ := encodingOf(old)
+	enc := found.Encoding
 	done, err := edit.Apply(old, enc, edits, replace.MaxBytes)
 	if err != nil {
 		return nil, err
 	}
 	o.Replacements = done.Replacements
-	o.Diff, o.DiffCut = difference(p, enc, old, done.Content)
-	o.before, o.after = readable(enc, old), readable(enc, done.Content)
+	o.Diff, o.DiffCut = difference(p, found, old, done.Content)
+	o.enc, o.before, o.after = enc, old, done.Content
 	return done.Content, nil
 }
 

@@ -171,8 +171,7 @@ func (w *writer) content(c history.Change) ([]byte, error) {
 func (w *writer) restoreOver(ctx context.Context, p confine.Path, content []byte, out *restoreOut) error {
 	u := w.undoing(ctx, "restore", p)
 	res, err := w.files.Update(ctx, p, func(old []byte, info confine.Info) ([]byte, error) {
-		enc, _ := encodingOf(old)
-		out.Diff, out.DiffCut = difference(p, enc, old, content)
+		out.Diff, out.DiffCut = difference(p, detect(old), old, content)
 		if out.DryRun {
 			preview := writeOut{}
 			err := w.preview(p, &preview, content)

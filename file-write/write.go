@@ -143,12 +143,13 @@ func (w *writer) rewrite(ctx context.Context, p confine.Path, in writeIn) (write
 		if err := expect(p, in.Expected, old); err != nil {
 			return nil, err
 		}
-		enc, content, err := in.over(old)
+		found := detect(old)
+		enc, content, err := in.over(found, old)
 		if err != nil {
 			return nil, err
 		}
 		out.Encoding = enc.Name()
-		out.Diff, out.DiffCut = difference(p, enc, old, content)
+		out.Diff, out.DiffCut = difference(p, found, old, content)
 		out.Written = int64(len(content))
 		if in.Append {
 			out.Written -= int64(len(old))
@@ -172,8 +173,8 @@ func (w *writer) rewrite(ctx context.Context, p confine.Path, in writeIn) (write
 
 // over is what the file will hold in place of old, or after it. The encoding and the
 // byte-order mark of old stay unless another encoding was asked for.
-func (in writeIn) over(old []byte) (text.Encoding, []byte, error) {
-	enc, bom := encodingOf(old)
+func (in writeIn) over(found text.Detected, old []byte) (text.Encoding, []byte, error) {
+	enc, bom := over(found, old)
 	if in.Encoding != "" && !in.Append {
 		var err error
 		if enc, err = text.Lookup(in.Encoding); err != nil {
@@ -185,7 +186,7 @@ func (in writeIn) over(old []byte) (text.Encoding, []byte, error) {
 		content, err := enc.Encode(in.Content, bom)
 		return enc, content, err
 	}
-	if err := refuseBinary(old); err != nil {
+	if err := refuseBinary(found); err != nil {
 		return enc, nil, err
 	}
 	tail, err := enc.Encode(in.Content, bom && len(old) == 0)

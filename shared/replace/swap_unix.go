@@ -5,6 +5,7 @@ package replace
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -94,8 +95,26 @@ func (at *place) holds(name string, old *original, before []byte) (bool, error) 
 	}
 	f := os.NewFile(uintptr(fd), "old")
 	defer f.Close()
-	now, err := readAll(f, st.size)
-	return err == nil && bytes.Equal(now, before), err
+	return equals(f, before)
+}
+
+// equals compares what r holds with a content, a piece at a time.
+func equals(r io.Reader, content []byte) (bool, error) {
+	piece := make([]byte, min(len(content)+1, 256<<10))
+	for {
+		n, err := io.ReadFull(r, piece)
+		if !bytes.HasPrefix(content, piece[:n]) {
+			return false, nil
+		}
+		content = content[n:]
+		switch err {
+		case nil:
+		case io.EOF, io.ErrUnexpectedEOF:
+			return len(content) == 0, nil
+		default:
+			return false, err
+		}
+	}
 }
 
 func (at *place) held(name string) (version, error) {

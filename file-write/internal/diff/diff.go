@@ -9,6 +9,7 @@
 package diff
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 
@@ -29,7 +30,7 @@ func Unified(oldName, newName string, old, new []byte, context int, maxBytes int
 	w := writer{left: maxBytes}
 	w.line("--- " + text.Escape(oldName) + "\n")
 	w.line("+++ " + text.Escape(newName) + "\n")
-	p := trim(string(old), string(new), max(0, context))
+	p := trim(old, new, max(0, context))
 	if strings.Count(p.old, "\n")+strings.Count(p.new, "\n") > mostLines {
 		w.block(p)
 	} else {
@@ -50,34 +51,53 @@ type pair struct {
 
 // trim leaves out the lines that the texts begin and end with in common, but for
 // the context.
-func trim(old, new string, context int) pair {
-	n := 0
-	for n < len(old) && n < len(new) && old[n] == new[n] {
-		n++
-	}
-	n = strings.LastIndexByte(old[:n], '\n') + 1
-	tail := 0
-	for tail < len(old)-n && tail < len(new)-n && old[len(old)-1-tail] == new[len(new)-1-tail] {
-		tail++
-	}
-	tail = wholeLines(old, new, n, tail)
+func trim(old, new []byte, context int) pair {
+	n := bytes.LastIndexByte(old[:commonHead(old, new)], '\n') + 1
+	tail := wholeLines(old, new, n, commonTail(old[n:], new[n:]))
 	head := lastLines(old[:n], context)
 	behind := firstLines(old[len(old)-tail:], context)
 	from := n - head
 	return pair{
-		old: old[from : len(old)-tail+behind], new: new[from : len(new)-tail+behind],
-		before: strings.Count(old[:from], "\n"), head: head, behind: behind,
+		old: string(old[from : len(old)-tail+behind]), new: string(new[from : len(new)-tail+behind]),
+		before: bytes.Count(old[:from], []byte("\n")), head: head, behind: behind,
 	}
+}
+
+// stride is how much is compared at once, as long as it is the same.
+const stride = 4096
+
+// commonHead is how many bytes two texts begin with in common.
+func commonHead(a, b []byte) int {
+	n, most := 0, min(len(a), len(b))
+	for n+stride <= most && bytes.Equal(a[n:n+stride], b[n:n+stride]) {
+		n += stride
+	}
+	for n < most && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// commonTail is how many bytes two texts end with in common.
+func commonTail(a, b []byte) int {
+	n, most := 0, min(len(a), len(b))
+	for n+stride <= most && bytes.Equal(a[len(a)-n-stride:len(a)-n], b[len(b)-n-stride:len(b)-n]) {
+		n += stride
+	}
+	for n < most && a[len(a)-1-n] == b[len(b)-1-n] {
+		n++
+	}
+	return n
 }
 
 // wholeLines shortens a common tail so that it begins at the start of a line in
 // both texts. The texts differ only behind from, which is the start of a line.
-func wholeLines(old, new string, from, tail int) int {
-	starts := func(s string) bool { return len(s)-tail == from || s[len(s)-tail-1] == '\n' }
+func wholeLines(old, new []byte, from, tail int) int {
+	starts := func(s []byte) bool { return len(s)-tail == from || s[len(s)-tail-1] == '\n' }
 	if tail == 0 || starts(old) && starts(new) {
 		return tail
 	}
-	i := strings.IndexByte(old[len(old)-tail:], '\n')
+	i := bytes.IndexByte(old[len(old)-tail:], '\n')
 	if i < 0 {
 		return 0
 	}
@@ -85,25 +105,26 @@ func wholeLines(old, new string, from, tail int) int {
 }
 
 // lastLines is how many bytes the last n lines of s have; s ends in a line end.
-func lastLines(s string, n int) int {
+func lastLines(s []byte, n int) int {
 	end := len(s)
 	for range n {
 		if end == 0 {
 			break
 		}
-		end = strings.LastIndexByte(s[:end-1], '\n') + 1
+		end = bytes.LastIndexByte(s[:end-1], '\n') + 1
 	}
 	return len(s) - end
 }
 
 // firstLines is how many bytes the first n lines of s have.
-func firstLines(s string, n int) int {
+func firstLines(s []byte, n int) int {
 	end := 0
 	for range n {
-		if end == len(s) {
-			break
+		line := bytes.IndexByte(s[end:], '\n') + 1
+		if line == 0 {
+			return len(s)
 		}
-		end += len(cutLine(s[end:]))
+		end += line
 	}
 	return end
 }

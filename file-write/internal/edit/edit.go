@@ -63,7 +63,7 @@ func Apply(content []byte, enc text.Encoding, edits []Edit, maxBytes int) (Out, 
 			return Out{}, numbered(err, i, len(edits))
 		}
 	}
-	now, out := string(content), Out{Counts: make([]int, len(edits))}
+	now, out := content, Out{Counts: make([]int, len(edits))}
 	for i, e := range edits {
 		next, n, err := e.apply(now, enc, maxBytes)
 		if err != nil {
@@ -71,7 +71,7 @@ func Apply(content []byte, enc text.Encoding, edits []Edit, maxBytes int) (Out, 
 		}
 		now, out.Counts[i], out.Replacements = next, n, out.Replacements+n
 	}
-	out.Content = []byte(now)
+	out.Content = now
 	return out, nil
 }
 
@@ -90,27 +90,27 @@ func (e Edit) check() *fault.Error {
 }
 
 // apply makes one edit of a whole file.
-func (e Edit) apply(content string, enc text.Encoding, maxBytes int) (string, int, error) {
+func (e Edit) apply(content []byte, enc text.Encoding, maxBytes int) ([]byte, int, error) {
 	p, err := openPage(content, enc)
 	if err != nil {
-		return "", 0, err
+		return nil, 0, err
 	}
 	old := newFinder(p.given(e.Old))
 	if !e.All && e.Count == 0 {
 		if err := p.once(old); err != nil {
-			return "", 0, err
+			return nil, 0, err
 		}
 	}
 	next, n, err := p.replace(old, e.New, maxBytes)
 	switch {
 	case err != nil:
-		return "", 0, err
+		return nil, 0, err
 	case n == 0:
-		return "", 0, p.errNone(old)
+		return nil, 0, p.errNone(old)
 	case e.Count > 0 && n != e.Count:
-		return "", 0, p.errCount(old, n, e.Count)
-	case p.mark == "" && enc.HasBOM([]byte(next[:min(len(next), 8)])):
-		return "", 0, fault.New(fault.ParamInvalid, "the edit would put a byte-order mark at the start of a file that has none", "Leave out the U+FEFF")
+		return nil, 0, p.errCount(old, n, e.Count)
+	case p.mark == "" && enc.HasBOM(next):
+		return nil, 0, fault.New(fault.ParamInvalid, "the edit would put a byte-order mark at the start of a file that has none", "Leave out the U+FEFF")
 	}
 	return next, n, nil
 }

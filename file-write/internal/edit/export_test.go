@@ -19,6 +19,6 @@ func Work(file, given string) (nearestSteps, findSteps int) {
 // WholeUnits says that the bytes and the characters of valid content are told
 // apart alike.
 func WholeUnits(content string, enc text.Encoding) bool {
-	p, err := openPage(content, enc)
+	p, err := openPage([]byte(content), enc)
 	return err == nil && newTracker(p).complete()
 }

@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 
@@ -19,21 +20,23 @@ type page struct {
 	ending text.LineEnding
 }
 
-func openPage(content string, enc text.Encoding) (page, error) {
+func openPage(content []byte, enc text.Encoding) (page, error) {
 	p := page{enc: enc}
-	if mark := string(enc.BOM()); strings.HasPrefix(content, mark) {
-		p.mark = mark
+	if mark := enc.BOM(); bytes.HasPrefix(content, mark) {
+		p.mark = string(mark)
 	}
-	p.raw = content[len(p.mark):]
+	p.raw = string(content[len(p.mark):])
 	p.text = p.raw
-	if !enc.IsUTF8() {
-		decoded, err := enc.Decode([]byte(content))
+	if enc.IsUTF8() {
+		p.ending = text.LineEndingOf(content[len(p.mark):])
+	} else {
+		decoded, err := enc.Decode(content)
 		if err != nil {
 			return page{}, err
 		}
 		p.text = decoded
+		p.ending = text.LineEndingOf([]byte(decoded))
 	}
-	p.ending = text.LineEndingOf([]byte(p.text))
 	p.lines = p.given(p.text)
 	return p, nil
 }
@@ -49,7 +52,7 @@ func (p page) given(s string) string {
 
 // replace puts a text in at every match that stands on whole characters of the
 // encoding, and counts them.
-func (p page) replace(old *finder, with string, maxBytes int) (string, int, error) {
+func (p page) replace(old *finder, with string, maxBytes int) ([]byte, int, error) {
 	out := make([]byte, 0, min(len(p.mark)+len(p.raw)+len(with), max(0, maxBytes)))
 	out = append(out, p.mark...)
 	t, w := newTracker(p), newWriting(p, with)
@@ -61,22 +64,22 @@ func (p page) replace(old *finder, with string, maxBytes int) (string, int, erro
 		}
 		put, err := w.at(pl)
 		if err != nil {
-			return "", 0, err
+			return nil, 0, err
 		}
 		out = append(out, p.raw[done:pl.rawFrom]...)
 		out = append(out, put...)
 		if done = pl.rawTo; len(out) > maxBytes {
-			return "", 0, errTooLarge(maxBytes)
+			return nil, 0, errTooLarge(maxBytes)
 		}
 		n++
 	}
 	if !t.complete() {
-		return "", 0, fault.New(fault.Internal, "the characters of the file cannot be told apart in "+p.enc.Name(), "Write the whole file anew")
+		return nil, 0, fault.New(fault.Internal, "the characters of the file cannot be told apart in "+p.enc.Name(), "Write the whole file anew")
 	}
 	if len(out)+len(p.raw)-done > maxBytes {
-		return "", 0, errTooLarge(maxBytes)
+		return nil, 0, errTooLarge(maxBytes)
 	}
-	return string(append(out, p.raw[done:]...)), n, nil
+	return append(out, p.raw[done:]...), n, nil
 }
 
 // once refuses a text that is there more than once, be it overlapping itself.
