@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/seccomp"
 )
 
 // Self restricts the process to r, for good, and tries what is now forbidden.
@@ -41,7 +42,7 @@ type machine struct {
 }
 
 func inspect() machine {
-	return machine{landlock: landlockABI(), seccomp: seccompAvailable()}
+	return machine{landlock: landlockABI(), seccomp: seccomp.Available()}
 }
 
 func (m machine) apply(r Rules) error {
@@ -51,7 +52,7 @@ func (m machine) apply(r Rules) error {
 		}
 	}
 	if m.seccomp {
-		if err := applySeccomp(program(r, m.landlock)); err != nil {
+		if err := program(r, m.landlock).AllThreads(); err != nil {
 			return fmt.Errorf("seccomp: %w", err)
 		}
 	}

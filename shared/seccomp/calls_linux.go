@@ -1,8 +1,13 @@
-package restrict
+package seccomp
 
-import "golang.org/x/sys/unix"
+import (
+	"slices"
 
-const namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
+	"golang.org/x/sys/unix"
+)
+
+// Namespaces are the bits of clone that make one; a thread has none of them.
+const Namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
 	unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 
 // Calls that x/sys does not name yet; the numbers are the same everywhere.
@@ -13,8 +18,10 @@ const (
 	sysOpenTreeAttr  = 467
 )
 
-// kernelCalls are for other processes, mounts, modules, clocks and keys, and
+// KernelCalls are for other processes, mounts, modules, clocks and keys, and
 // io_uring, whose work no filter sees.
+func KernelCalls() []uintptr { return slices.Clone(kernelCalls) }
+
 var kernelCalls = append([]uintptr{
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP, unix.SYS_PROCESS_MADVISE,
 	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, sysOpenTreeAttr,
@@ -29,8 +36,10 @@ var kernelCalls = append([]uintptr{
 	unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_SYSLOG, unix.SYS_VHANGUP,
 }, kernelCallsArch...)
 
-// attributeCalls change what Landlock leaves alone: modes, owners, times,
+// AttributeCalls change what Landlock leaves alone: modes, owners, times,
 // extended attributes.
+func AttributeCalls() []uintptr { return slices.Clone(attributeCalls) }
+
 var attributeCalls = append([]uintptr{
 	unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
 	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, sysSetxattrat,

@@ -1,4 +1,4 @@
-package restrict
+package seccomp
 
 import "golang.org/x/sys/unix"
 
