@@ -52,15 +52,22 @@ func Parse(text string, g Grammar) (*syntax.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	comments := commentsOf(file)
-	if at := ambiguousComment(text, comments); at >= 0 {
-		return nil, &Unreadable{at, "# directly after a word, which the shell may read as a part of the command"}
+	// The parser continues a comment over a backslash at a line's end, bash does not.
+	for range maxNesting {
+		comments := commentsOf(file)
+		if at := ambiguousComment(text, comments); at >= 0 {
+			return nil, &Unreadable{at, "# directly after a word, which the shell may read as a part of the command"}
+		}
+		blanked := withoutBackslashes(text, comments)
+		if blanked == text {
+			return file, nil
+		}
+		if file, err = parse(blanked, variant); err != nil {
+			return nil, err
+		}
+		text = blanked
 	}
-	// The parser continues a line over a comment's last backslash, bash does not.
-	if blanked := withoutBackslashes(text, comments); blanked != text {
-		return parse(blanked, variant)
-	}
-	return file, nil
+	return nil, &Unreadable{0, "too many comments end in a backslash"}
 }
 
 func (g Grammar) variant() (syntax.LangVariant, bool) {
@@ -150,12 +157,12 @@ func ambiguousComment(text string, comments []*syntax.Comment) int {
 	return -1
 }
 
+// withoutBackslashes blanks those that stand in a comment's first line, which is all of
+// it to the shell.
 func withoutBackslashes(text string, comments []*syntax.Comment) string {
 	b := []byte(text)
 	for _, c := range comments {
-		from := min(int(c.Hash.Offset()), len(b))
-		to := min(from+1+len(c.Text), len(b))
-		for i := from; i < len(b) && (i < to || b[i] != '\n'); i++ {
+		for i := int(c.Hash.Offset()); i < len(b) && b[i] != '\n'; i++ {
 			if b[i] == '\\' {
 				b[i] = ' '
 			}

@@ -137,12 +137,12 @@ func (r *reader) unknownName(s *scope, c *call) bool {
 func (r *reader) callFunction(s *scope, c *call, f function) {
 	name := c.path.Text
 	r.called[name] = true
-	key, depth := name+"\x00"+strings.Join(cmdline.Texts(c.words), "\x00"), 0
+	key, depth := invocation{f.body, strings.Join(cmdline.Texts(c.words), "\x00")}, 0
 	for _, outer := range r.calling {
 		if outer == key {
 			return
 		}
-		if strings.HasPrefix(outer, name+"\x00") {
+		if outer.body == f.body {
 			depth++
 		}
 	}

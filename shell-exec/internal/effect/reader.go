@@ -37,11 +37,17 @@ type reader struct {
 	processes    map[*syntax.ProcSubst]flow
 	lastProcess  *syntax.ProcSubst
 	called       map[string]bool // functions
-	calling      []string
+	calling      []invocation
 	connected    bool            // a raw connection has been opened
 	decodedTexts map[string]bool // what decoders printed
 	decoded      bool            // a decoder printed something that is not known
 	downloaded   bool            // a download is part of some word
+}
+
+// invocation is a function with the arguments that it is called with.
+type invocation struct {
+	body *syntax.Stmt
+	args string
 }
 
 // same is what makes an effect the same as another.

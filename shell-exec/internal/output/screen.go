@@ -124,8 +124,7 @@ func (s *screen) grow() {
 	first := s.rows[0]
 	s.out = first.appendTo(s.out)
 	first.reset()
-	copy(s.rows, s.rows[1:])
-	s.rows[mostRows-1] = first
+	s.rows = append(s.rows[1:], first)
 	s.y--
 	s.sy = max(s.sy-1, 0)
 	if s.home > 0 {

@@ -19,6 +19,21 @@ func TestTheCorpusGetsTheVerdictsThatItExpects(t *testing.T) {
 	}
 }
 
+// Everyday work must run: at most 2 of 100 lines may be stopped, and these are written
+// down with the verdict that they really get.
+func TestEverydayDevelopmentRunsUnasked(t *testing.T) {
+	p := preset(t, "development")
+	lines := corpus(t, "development.tsv", 0, 1, 2)
+	if len(lines) < 300 {
+		t.Fatalf("only %d lines", len(lines))
+	}
+	for _, l := range lines {
+		if d := p.Judge(script(l.text)); d.Verdict().String() != l.expected {
+			t.Errorf("%s: %q is %s, want %s\n%s", l.class, l.text, d.Verdict(), l.expected, d.Explain())
+		}
+	}
+}
+
 // The bypasses of the list run "touch PWNED" or "rm -rf victim". With a payload that
 // must be refused in its place, none may be allowed, and nearly all are refused outright.
 func TestNoBypassGetsADangerousPayloadAllowed(t *testing.T) {

@@ -1,0 +1,183 @@
+package output
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+)
+
+const (
+	mostNote  = 64 << 10 // bytes of one note
+	mostAbout = 1 << 20  // bytes of all lines about a run
+	mostName  = 256      // bytes
+)
+
+// About is what the caller tells of a run.
+type About struct {
+	ExecutionID string
+	Name        string // of the command, for a person; its outputs are called Name.stdout and so on
+	Detached    bool   // the command writes to the files itself (Run.Files) and outlives this process
+}
+
+// line is one line of the file about a run, which only grows: what a crash cuts short is a line without an end.
+type line struct {
+	Begun *begun          `json:"begun,omitempty"`
+	Note  json.RawMessage `json:"note,omitempty"`
+	Ended *ended          `json:"ended,omitempty"`
+}
+
+type begun struct {
+	Time        time.Time `json:"time"`
+	ExecutionID string    `json:"execution_id"`
+	Name        string    `json:"name"`
+	Detached    bool      `json:"detached,omitempty"`
+}
+
+type ended struct {
+	Time    time.Time      `json:"time"`
+	Dropped map[Type]int64 `json:"dropped,omitempty"`
+}
+
+func (l line) encode() ([]byte, error) {
+	b, err := json.Marshal(l)
+	if err != nil {
+		return nil, fault.New(fault.ParamMalformed, "the note about an output is not JSON", "Pass valid JSON").Because(err)
+	}
+	return append(b, '\n'), nil
+}
+
+// record is all lines about a run taken together.
+type record struct {
+	begun begun
+	note  json.RawMessage // the newest
+	ended *ended
+}
+
+// decode takes the whole lines that can be read. Without a first one there is no run.
+func decode(b []byte) (record, bool) {
+	var r record
+	known := false
+	for text := range bytes.Lines(b) {
+		var l line
+		if !bytes.HasSuffix(text, []byte("\n")) || json.Unmarshal(text, &l) != nil {
+			continue
+		}
+		if l.Begun != nil {
+			r.begun, known = *l.Begun, true
+		}
+		if l.Note != nil {
+			r.note = l.Note
+		}
+		if l.Ended != nil {
+			r.ended = l.Ended
+		}
+	}
+	return r, known
+}
+
+// about reads what is known of a run; fault.NotFound where there is none.
+func (s *Store) about(run string) (record, error) {
+	f, err := s.openPart(run, aboutName)
+	if err != nil {
+		return record{}, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, mostAbout))
+	if err != nil {
+		return record{}, failed("read", err)
+	}
+	r, ok := decode(b)
+	if !ok {
+		return record{}, unknown(run)
+	}
+	return r, nil
+}
+
+// openPart opens a file of a run for reading.
+func (s *Store) openPart(run, part string) (*os.File, error) {
+	f, err := s.root.Open(fileName(run, part))
+	if os.IsNotExist(err) {
+		return nil, unknown(run)
+	}
+	return f, failed("read", err)
+}
+
+// State says whether a run goes on.
+type State string
+
+// The states of a run.
+const (
+	Running State = "running"
+	Ended   State = "ended"
+	CutOff  State = "cut_off" // its server died before it ended: what is there can be read, the rest was never stored
+)
+
+// state asks the locks of a run whose end is not written. A detached command holds its files though its server is gone.
+func (s *Store) state(run string, r record) (State, error) {
+	if r.ended != nil {
+		return Ended, nil
+	}
+	parts := []string{aboutName}
+	if r.begun.Detached {
+		parts = append(parts, string(Stdout), string(Stderr))
+	}
+	for _, part := range parts {
+		if held, err := s.held(run, part); held || err != nil {
+			return Running, err
+		}
+	}
+	if again, err := s.about(run); err != nil || again.ended != nil { // it may have ended meanwhile
+		return Ended, err
+	}
+	return CutOff, nil
+}
+
+func (s *Store) held(run, part string) (bool, error) {
+	f, err := s.root.Open(fileName(run, part))
+	if os.IsNotExist(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, failed("read", err)
+	}
+	defer f.Close()
+	free, err := tryShared(f)
+	return !free, failed("read", err)
+}
+
+// note adds a note, and leaves room for the end.
+func note(f *os.File, text json.RawMessage) error {
+	if len(text) > mostNote {
+		return fault.New(fault.ParamInvalid, "the note about an output is too long", "Shorten it").With("limit_bytes", mostNote)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Size() > mostAbout-2*mostNote {
+		return fault.New(fault.LimitReached, "too much was noted about this run", "Note less often").With("limit_bytes", mostAbout)
+	}
+	return tell(f, line{Note: text})
+}
+
+// tell adds a line, or leaves the file as it was.
+func tell(f *os.File, l line) error {
+	b, err := l.encode()
+	if err != nil {
+		return err
+	}
+	n, err := f.Write(b)
+	if err == nil || n == 0 {
+		return err
+	}
+	info, e := f.Stat()
+	if e == nil {
+		e = f.Truncate(info.Size() - int64(n))
+	}
+	return errors.Join(err, e)
+}

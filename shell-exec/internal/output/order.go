@@ -1,0 +1,117 @@
+package output
+
+import (
+	"encoding/binary"
+	"os"
+)
+
+const (
+	turnBytes = 16
+	mostTurns = 1 << 18 // 4 MiB; after so many the order is kept no more, and what the other stream still says comes last
+)
+
+// order is the file that tells how Stdout and Stderr took turns: from each turn on, one of them speaks. It is made when
+// the second of them says something first.
+type order struct {
+	file  *os.File
+	turns int
+	ended bool // no turn can be told any more
+	who   int  // speaks
+	begun bool // somebody does
+	at    [2]int64
+}
+
+// turn says that a stream speaks from here on. What the other said of a character that is not whole is left to its next
+// turn, so that no character is cut. The turn is told before anything of it is stored: so whatever is read of a run that
+// goes on stays where it is.
+func (r *Run) turn(to int) {
+	o := &r.order
+	if to > 1 || o.ended || o.begun && o.who == to {
+		return
+	}
+	if !o.begun {
+		o.begun, o.who = true, to
+		return
+	}
+	if o.file == nil && !r.openOrder() {
+		return
+	}
+	st := &r.streams[o.who]
+	before := o.at
+	o.at[o.who] = st.size - int64(unfinished(st.tail))
+	if o.turns == mostTurns || !o.tell(to) {
+		o.at, o.ended = before, true
+		return
+	}
+	o.who = to
+}
+
+func (r *Run) openOrder() bool {
+	f, err := r.store.makePart(r.id, orderName)
+	if err != nil {
+		r.order.ended = true
+		r.because(failed("added to", err))
+		return false
+	}
+	r.order.file = f
+	return r.order.tell(r.order.who)
+}
+
+// tell adds one turn: where both streams are, and in the highest bit of the first who speaks.
+func (o *order) tell(who int) bool {
+	b := turn{who, o.at}.encode()
+	n, err := o.file.Write(b)
+	if err != nil {
+		o.file.Truncate(int64(o.turns * turnBytes)) // what stays of it is no whole turn
+		o.ended = true
+		return false
+	}
+	o.turns += n / turnBytes
+	return true
+}
+
+type turn struct {
+	who int
+	at  [2]int64
+}
+
+func (t turn) encode() []byte {
+	b := binary.LittleEndian.AppendUint64(nil, uint64(t.at[0])|uint64(t.who)<<63)
+	return binary.LittleEndian.AppendUint64(b, uint64(t.at[1]))
+}
+
+func decodeTurn(b []byte) turn {
+	first := binary.LittleEndian.Uint64(b)
+	return turn{int(first >> 63), [2]int64{int64(first &^ (1 << 63)), int64(binary.LittleEndian.Uint64(b[8:]))}}
+}
+
+// turns reads a file of turns.
+type turns struct {
+	file  *os.File // nil where nobody took turns
+	count int
+	block []byte // turns that were read, from the one called first on
+	first int
+}
+
+// turn is one of them; where nobody took turns, they are one that begins with nothing.
+func (t *turns) turn(i int) (turn, error) {
+	if i < t.first || i >= t.first+len(t.block)/turnBytes {
+		b := make([]byte, turnBytes*min(t.count-i, 256))
+		if _, err := t.file.ReadAt(b, int64(i)*turnBytes); err != nil {
+			return turn{}, err
+		}
+		t.block, t.first = b, i
+	}
+	return decodeTurn(t.block[(i-t.first)*turnBytes:]), nil
+}
+
+func (t *turns) recount() error {
+	if t.file == nil {
+		return nil
+	}
+	info, err := t.file.Stat()
+	if err == nil {
+		t.count = int(info.Size() / turnBytes)
+	}
+	return err
+}

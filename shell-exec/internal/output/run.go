@@ -1,0 +1,322 @@
+package output
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+)
+
+// Run is the outputs of one execution while they are written. Its methods may be called from several goroutines.
+//
+// Writing never fails, since a command must not stop because its output cannot be kept: what cannot be stored is counted
+// (Dropped), and why is told (Err). A stream of which something was dropped is not written to again, so that what is
+// there has no holes.
+type Run struct {
+	store *Store
+	id    string
+
+	mu      sync.Mutex
+	about   *os.File
+	streams [3]stream // in the order of streams()
+	order   order
+	err     error // why something was dropped first
+	over    bool
+}
+
+type stream struct {
+	file    *os.File // nil until something is written
+	size    int64
+	dropped int64
+	tail    []byte // the last bytes of what was stored, at most 3
+}
+
+// Begin makes room for the outputs of a run and says that it goes on, until End or the death of this process. A full
+// disk is fault.DiskFull.
+func (s *Store) Begin(ctx context.Context, a About) (*Run, error) {
+	b := begun{Time: s.clock().UTC().Round(0), ExecutionID: a.ExecutionID, Name: shorten(a.Name, mostName), Detached: a.Detached}
+	first, err := line{Begun: &b}.encode()
+	if err != nil {
+		return nil, err
+	}
+	r := &Run{store: s, id: newID()}
+	err = s.locked(ctx, func() error {
+		if s.begun.Add(1) > int64(max(s.limits.Runs/runsStep, 1)) || s.full.Load() {
+			if err := s.sweep(); err != nil {
+				return err
+			}
+		}
+		r.about, err = s.create(ctx, r.id, first)
+		return err
+	})
+	if err != nil {
+		return nil, failed("added to", err)
+	}
+	return r, nil
+}
+
+// create makes and locks the file about a run. The store is locked, so that nobody finds the one without the other.
+func (s *Store) create(ctx context.Context, run string, first []byte) (*os.File, error) {
+	f, err := s.makePart(run, aboutName)
+	if err != nil {
+		return nil, err
+	}
+	if err = hold(ctx, f); err == nil {
+		_, err = f.Write(first)
+	}
+	if err != nil {
+		f.Close()
+		s.root.Remove(fileName(run, aboutName))
+		return nil, err
+	}
+	return f, nil
+}
+
+func (s *Store) makePart(run, part string) (*os.File, error) {
+	return s.root.OpenFile(fileName(run, part), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+}
+
+func shorten(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return text[:most-unfinished([]byte(text[:most]))]
+}
+
+// ID is the output_id of what Stdout and Stderr say together.
+func (r *Run) ID() string { return r.id }
+
+// OutputID is the output_id of one type of output.
+func (r *Run) OutputID(t Type) string { return id(r.id, t) }
+
+// Writer stores what is written to it as Stdout, Stderr or Log.
+func (r *Run) Writer(t Type) io.Writer { return writer{r, t.index()} }
+
+type writer struct {
+	run *Run
+	to  int
+}
+
+func (w writer) Write(p []byte) (int, error) {
+	if w.to < 0 {
+		return 0, fault.New(fault.Internal, "an output of this type cannot be written", "")
+	}
+	if stored := w.run.write(w.to, p); stored > 0 {
+		w.run.store.grew(stored)
+	}
+	return len(p), nil
+}
+
+func (r *Run) write(to int, p []byte) (stored int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	st := &r.streams[to]
+	if keep := p[:r.room(st, len(p))]; len(keep) > 0 {
+		stored = r.add(to, keep)
+	}
+	st.dropped += int64(len(p) - stored)
+	return stored
+}
+
+// room is how many of n bytes may still be stored.
+func (r *Run) room(st *stream, n int) int {
+	if st.dropped > 0 || r.over {
+		return 0
+	}
+	if r.store.full.Load() {
+		r.because(fault.New(fault.LimitReached, "the stored outputs of running commands fill all the room there is", "Delete outputs, or end a command").
+			With("limit_bytes", r.store.limits.Total))
+		return 0
+	}
+	room := r.store.limits.Stream - st.size
+	if int64(n) <= room {
+		return n
+	}
+	r.because(fault.New(fault.LimitReached, "the command wrote more than is stored of one stream", "Let it write less, or to a file").
+		With("limit_bytes", r.store.limits.Stream))
+	return int(room)
+}
+
+func (r *Run) because(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// add stores what there is room for on the disk.
+func (r *Run) add(to int, p []byte) int {
+	st := &r.streams[to]
+	if st.file == nil {
+		f, err := r.store.makePart(r.id, string(streams()[to]))
+		if err != nil {
+			r.because(failed("added to", err))
+			return 0
+		}
+		st.file = f
+	}
+	r.turn(to)
+	n, err := st.file.Write(p)
+	if err != nil {
+		r.because(failed("added to", err))
+	}
+	st.size += int64(n)
+	st.tail = append(st.tail, p[max(n-3, 0):n]...)
+	st.tail = append(st.tail[:0], st.tail[max(len(st.tail)-3, 0):]...)
+	return n
+}
+
+// Note keeps JSON of at most 64 KiB with the run, for who finds it after a restart. The newest note counts.
+func (r *Run) Note(text json.RawMessage) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over {
+		return gone()
+	}
+	return failed("added to", note(r.about, text))
+}
+
+func gone() error {
+	return fault.New(fault.Internal, "an output was written to after its end", "")
+}
+
+// Files opens the files of a detached run for the command itself to write to. They are held by whoever inherits them,
+// so the run goes on, for every store, as long as one of its processes has one of them open. Neither the order of the
+// streams nor a limit is kept for them. The caller closes both when the command has started.
+func (r *Run) Files(ctx context.Context) (stdout, stderr *os.File, err error) {
+	if stdout, err = r.heldFile(ctx, Stdout); err != nil {
+		return nil, nil, failed("added to", err)
+	}
+	if stderr, err = r.heldFile(ctx, Stderr); err != nil {
+		return nil, nil, failed("added to", errors.Join(err, stdout.Close()))
+	}
+	return stdout, stderr, nil
+}
+
+func (r *Run) heldFile(ctx context.Context, t Type) (*os.File, error) {
+	f, err := r.store.makePart(r.id, string(t))
+	if err != nil {
+		return nil, err
+	}
+	if err := hold(ctx, f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// Dropped is how many bytes of a stream were not stored so far.
+func (r *Run) Dropped(t Type) int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if i := t.index(); i >= 0 {
+		return r.streams[i].dropped
+	}
+	return r.streams[0].dropped + r.streams[1].dropped
+}
+
+// Err is why something was dropped first: fault.LimitReached, or fault.DiskFull. It is nil if nothing was.
+func (r *Run) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+// End says that the run is over. What is written afterwards is dropped. Its error is about the store's files; the run
+// is over in any case.
+func (r *Run) End() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over {
+		return nil
+	}
+	r.over = true
+	dropped := map[Type]int64{}
+	for i, st := range r.streams {
+		if st.dropped > 0 {
+			dropped[streams()[i]] = st.dropped
+		}
+	}
+	err := tell(r.about, line{Ended: &ended{Time: r.store.clock().UTC().Round(0), Dropped: dropped}})
+	return failed("added to", errors.Join(err, r.close()))
+}
+
+// Leave gives the files of a detached run back without ending it.
+func (r *Run) Leave() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over {
+		return nil
+	}
+	r.over = true
+	return failed("added to", r.close())
+}
+
+func (r *Run) close() error {
+	all := []*os.File{r.about, r.order.file}
+	for _, st := range r.streams {
+		all = append(all, st.file)
+	}
+	var errs []error
+	for _, f := range all {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// End says that a detached run is over that another process began. One that has ended already stays as it is.
+func (s *Store) End(ctx context.Context, run string, text json.RawMessage) error {
+	if !validRun(run) {
+		return unknown(run)
+	}
+	return s.locked(ctx, func() error {
+		r, err := s.about(run)
+		if err != nil || r.ended != nil {
+			return err
+		}
+		f, err := s.root.OpenFile(fileName(run, aboutName), os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			return failed("added to", err)
+		}
+		defer f.Close()
+		if text != nil {
+			err = note(f, text)
+		}
+		if err == nil {
+			err = tell(f, line{Ended: &ended{Time: s.clock().UTC().Round(0)}})
+		}
+		return failed("added to", err)
+	})
+}
+
+// grew counts what was stored, and looks at the total from time to time.
+func (s *Store) grew(n int) {
+	if s.added.Add(int64(n)) <= s.step() {
+		return
+	}
+	err := s.locked(context.Background(), func() error {
+		if s.added.Load() <= s.step() { // somebody looked meanwhile
+			return nil
+		}
+		return s.sweep()
+	})
+	if err != nil {
+		s.full.Store(true) // nobody knows how much there is
+	}
+}
+
+func (s *Store) step() int64 { return min(s.limits.Total/16, mostStep) }
+
+// name is what an output is called in lists.
+func name(r record, t Type) string {
+	base := strings.TrimSpace(r.begun.Name)
+	if base == "" {
+		base = r.begun.ExecutionID
+	}
+	return fileName(base, string(t))
+}

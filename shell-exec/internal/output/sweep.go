@@ -1,0 +1,115 @@
+package output
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// found is a run as its files show it.
+type found struct {
+	run   string
+	known bool // there is a file about it
+	bytes int64
+	last  time.Time // when one of its files was written to last
+}
+
+// sweep removes what crashes left and, while there is more than the limits allow, the run that ended first. The store is
+// locked.
+func (s *Store) sweep() error {
+	s.added.Store(0)
+	s.begun.Store(0)
+	all, err := s.runs()
+	if err != nil {
+		return err
+	}
+	var total int64
+	for _, r := range all {
+		total += r.bytes
+	}
+	count := len(all)
+	slices.SortFunc(all, func(a, b found) int {
+		return cmp.Or(a.last.Compare(b.last), strings.Compare(a.run, b.run))
+	})
+	for _, r := range all {
+		if r.known && total <= s.limits.Total && count <= s.limits.Runs {
+			continue
+		}
+		gone, err := s.removeEnded(r)
+		if err != nil {
+			return err
+		}
+		if gone {
+			total -= r.bytes
+			count--
+		}
+	}
+	s.full.Store(total > s.limits.Total)
+	return nil
+}
+
+// runs looks at all files of the store. What does not look like one of ours is left alone.
+func (s *Store) runs() ([]found, error) {
+	entries, err := fs.ReadDir(s.root.FS(), ".")
+	if err != nil {
+		return nil, err
+	}
+	var all []found // files of a run follow each other
+	for _, e := range entries {
+		run, part, _ := strings.Cut(e.Name(), ".")
+		if !validRun(run) || !slices.Contains(parts(), part) {
+			continue
+		}
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(all) == 0 || all[len(all)-1].run != run {
+			all = append(all, found{run: run})
+		}
+		all[len(all)-1].add(part, info)
+	}
+	return all, nil
+}
+
+func (f *found) add(part string, info fs.FileInfo) {
+	f.known = f.known || part == aboutName
+	f.bytes += info.Size()
+	if info.ModTime().After(f.last) {
+		f.last = info.ModTime()
+	}
+}
+
+// parts are the files of a run in the order in which they are removed: nobody finds the others without the first.
+func parts() []string {
+	return []string{aboutName, orderName, string(Stdout), string(Stderr), string(Log)}
+}
+
+// removeEnded removes a run that does not go on. One whose first line is damaged does not, if nobody holds it.
+func (s *Store) removeEnded(f found) (bool, error) {
+	r, err := s.about(f.run)
+	if err != nil {
+		r = record{begun: begun{Detached: true}} // all its files are asked
+	}
+	state, err := s.state(f.run, r)
+	if err == nil && state == Running {
+		return false, nil
+	}
+	return true, s.remove(f.run)
+}
+
+func (s *Store) remove(run string) error {
+	for _, part := range parts() {
+		if err := s.root.Remove(fileName(run, part)); err != nil && !os.IsNotExist(err) {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,192 @@
+package output
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"sort"
+)
+
+// view is an output as one row of bytes, whatever files it lies in. A row consists of segments: one for each turn, and
+// then what the stream that had not the last turn still said.
+type view struct {
+	files [2]*os.File // nil where there is nothing
+	ends  [2]int64    // what is seen of each
+	order turns
+	last  turn
+	size  int64 // of the row
+}
+
+// view opens an output, of a run that still grows so that every byte of the row stays where it is.
+func (s *Store) view(run string, t Type, grows bool) (*view, error) {
+	v := &view{}
+	err := v.open(s, run, t, grows)
+	v.size = v.ends[0] + v.ends[1]
+	if err != nil {
+		v.close()
+	}
+	return v, err
+}
+
+func (v *view) open(s *Store, run string, t Type, grows bool) error {
+	if t != Combined {
+		return v.openStream(s, run, 0, t)
+	}
+	if err := v.openOrder(s, run); err != nil {
+		return err
+	}
+	err := errors.Join(v.openStream(s, run, 0, Stdout), v.openStream(s, run, 1, Stderr))
+	if err != nil {
+		return err
+	}
+	if v.order.count == 0 && v.ends[0] == 0 {
+		v.last.who = 1
+	}
+	if grows {
+		return v.settle(s, run)
+	}
+	return nil
+}
+
+func (v *view) openStream(s *Store, run string, i int, t Type) (err error) {
+	if v.files[i], err = s.openIfThere(run, string(t)); v.files[i] == nil {
+		return err
+	}
+	info, err := v.files[i].Stat()
+	if err == nil {
+		v.ends[i] = info.Size()
+	}
+	return err
+}
+
+func (v *view) openOrder(s *Store, run string) (err error) {
+	if v.order.file == nil {
+		v.order.file, err = s.openIfThere(run, orderName)
+	}
+	if err == nil {
+		err = v.order.recount()
+	}
+	if err == nil && v.order.count > 0 {
+		v.last, err = v.order.turn(v.order.count - 1)
+	}
+	return err
+}
+
+func (s *Store) openIfThere(run, part string) (*os.File, error) {
+	f, err := s.root.Open(fileName(run, part))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return f, err
+}
+
+// settle takes from the row what may still move: what the stream said that has not the turn, the beginning of a
+// character, and what was said in a turn that was taken after the turns were counted and before the ends were seen.
+func (v *view) settle(s *Store, run string) error {
+	if v.order.file == nil {
+		if err := v.openOrder(s, run); err != nil {
+			return err
+		}
+		if v.order.count > 0 {
+			v.order.count = 1
+		}
+	}
+	seen := v.order.count
+	if err := v.order.recount(); err != nil {
+		return err
+	}
+	if seen > 0 {
+		last, err := v.order.turn(seen - 1)
+		if err != nil {
+			return err
+		}
+		v.last = last
+	}
+	if v.order.count > seen {
+		next, err := v.order.turn(seen)
+		if err != nil {
+			return err
+		}
+		v.ends[v.last.who] = min(v.ends[v.last.who], next.at[v.last.who])
+	}
+	v.order.count = seen
+	other := 1 - v.last.who
+	v.ends[other] = min(v.ends[other], v.last.at[other])
+	v.size = v.ends[0] + v.ends[1]
+	n, err := v.unfinished()
+	v.ends[v.last.who] -= n
+	return err
+}
+
+func (v *view) close() {
+	for _, f := range append(v.files[:], v.order.file) {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// segment is a part of the row that lies in one file.
+type segment struct {
+	who   int
+	place int64 // in the row
+	from  int64 // in the file
+	size  int64
+}
+
+func (v *view) segments() int { return max(v.order.count, 1) + 1 }
+
+func (v *view) segment(i int) (segment, error) {
+	if i >= v.order.count-1 {
+		return v.lastSegment(i - max(v.order.count, 1)), nil
+	}
+	t, err := v.order.turn(i)
+	if err != nil {
+		return segment{}, err
+	}
+	next, err := v.order.turn(i + 1)
+	return segment{t.who, v.place(t), t.at[t.who], v.place(next) - v.place(t)}, err
+}
+
+// lastSegment is that of the last turn, and after it the rest of the other stream.
+func (v *view) lastSegment(after int) segment {
+	t := v.last
+	turn := segment{t.who, v.place(t), t.at[t.who], max(v.ends[t.who]-t.at[t.who], 0)}
+	if after < 0 {
+		return turn
+	}
+	other := 1 - t.who
+	return segment{other, turn.place + turn.size, t.at[other], max(v.ends[other]-t.at[other], 0)}
+}
+
+// place is where in the row a turn begins. A stream that was deleted has no part in it.
+func (v *view) place(t turn) int64 { return min(t.at[0], v.ends[0]) + min(t.at[1], v.ends[1]) }
+
+// ReadAt reads from the row.
+func (v *view) ReadAt(p []byte, at int64) (int, error) {
+	done := 0
+	i, err := v.find(at)
+	for ; err == nil && done < len(p) && i < v.segments(); i++ {
+		var s segment
+		if s, err = v.segment(i); err != nil {
+			break
+		}
+		skip := at + int64(done) - s.place
+		if n := min(int64(len(p)-done), s.size-skip); n > 0 {
+			_, err = v.files[s.who].ReadAt(p[done:done+int(n)], s.from+skip)
+			done += int(n)
+		}
+	}
+	return done, err
+}
+
+// find is the last turn that begins at or before a place.
+func (v *view) find(at int64) (int, error) {
+	var failure error
+	i := sort.Search(v.order.count, func(i int) bool {
+		t, err := v.order.turn(i)
+		failure = errors.Join(failure, err)
+		return err != nil || v.place(t) > at
+	})
+	return max(i-1, 0), failure
+}

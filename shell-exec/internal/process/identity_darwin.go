@@ -1,0 +1,27 @@
+package process
+
+import (
+	"fmt"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+const zombie = 5 // SZOMB of sys/proc.h
+
+// born is when a process began; "" where there is none that runs.
+func born(pid int) string {
+	p, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+	if err != nil || int(p.Proc.P_pid) != pid || p.Proc.P_stat == zombie {
+		return ""
+	}
+	return fmt.Sprintf("%d.%06d", p.Proc.P_starttime.Sec, p.Proc.P_starttime.Usec)
+}
+
+// signal looks before it sends: macOS has nothing that holds a process.
+func (i identity) signal(s syscall.Signal) error {
+	if !i.alive() {
+		return unix.ESRCH
+	}
+	return unix.Kill(i.PID, s)
+}

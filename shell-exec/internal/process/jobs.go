@@ -1,0 +1,226 @@
+package process
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+)
+
+// jobs are the detached executions, of this server and of those before it. Each has a file, which its supervisor alone
+// writes: what is known of a job is read there every time, so that all servers know the same.
+type jobs struct {
+	root  *os.Root // nil: there are none
+	most  int      // records of those that ended
+	start sync.Mutex
+
+	mu       sync.Mutex
+	children []*os.Process // supervisors of this server that are not reaped yet
+}
+
+// job is what the file says.
+type job struct {
+	Record
+	Supervisor identity `json:"supervisor"`
+	First      identity `json:"first"` // the command's first process
+}
+
+// alive says whether something of the job may be left.
+func (j job) alive() bool { return j.State == Running || j.Lingering }
+
+func openJobs(c Config) (*jobs, error) {
+	j := &jobs{most: c.Limits.Jobs}
+	if c.Jobs == "" {
+		return j, nil
+	}
+	if err := os.MkdirAll(c.Jobs, 0o700); err != nil {
+		return nil, noState(err)
+	}
+	if err := os.Chmod(c.Jobs, 0o700); err != nil {
+		return nil, noState(err)
+	}
+	root, err := os.OpenRoot(c.Jobs)
+	if err != nil {
+		return nil, noState(err)
+	}
+	j.root = root
+	j.prune()
+	return j, nil
+}
+
+func noState(err error) error {
+	return fault.New(fault.Misconfigured, "the directory for detached jobs cannot be used", "Give the server a state directory of its own").Because(err)
+}
+
+const jobFile = ".json"
+
+// isID says whether a client's word can be the name of a job: nothing else becomes part of a file name.
+func isID(id string) bool {
+	name, ok := strings.CutPrefix(id, "exec_")
+	return ok && len(name) == 16 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz234567") == ""
+}
+
+// load is the job of that name as it is now.
+func (j *jobs) load(id string) (job, error) {
+	missing := fault.New(fault.NotFound, fmt.Sprintf("there is no execution %q", id), "Look at process_list")
+	if j.root == nil || !isID(id) {
+		return job{}, missing
+	}
+	text, err := j.root.ReadFile(id + jobFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return job{}, missing
+	}
+	if err != nil {
+		return job{}, fault.From(err)
+	}
+	var found job
+	if err := json.Unmarshal(text, &found); err != nil {
+		return job{}, missing.Because(err)
+	}
+	return j.seen(found), nil
+}
+
+// seen corrects what the file says by what is there: a supervisor that was killed could not say so.
+func (j *jobs) seen(found job) job {
+	if !found.alive() || found.Supervisor.alive() || found.First.alive() {
+		return found
+	}
+	if found.State == Running {
+		found.State, found.Why, found.Code = Failed, ByLoss, -1
+		found.Completed = found.Started
+		if info, err := j.root.Stat(found.ID + jobFile); err == nil {
+			found.Completed = info.ModTime()
+		}
+	}
+	found.Lingering = false
+	return found
+}
+
+// all are the jobs, in no order.
+func (j *jobs) all() []job {
+	if j.root == nil {
+		return nil
+	}
+	j.reap()
+	names, err := fs.ReadDir(j.root.FS(), ".")
+	if err != nil {
+		return nil
+	}
+	var found []job
+	for _, entry := range names {
+		id, ok := strings.CutSuffix(entry.Name(), jobFile)
+		if !ok {
+			continue
+		}
+		if one, err := j.load(id); err == nil {
+			found = append(found, one)
+		}
+	}
+	return found
+}
+
+func (j *jobs) records() []Record {
+	var all []Record
+	for _, one := range j.all() {
+		all = append(all, one.Record)
+	}
+	return all
+}
+
+func (j *jobs) result(id string) (Result, error) {
+	j.reap()
+	found, err := j.load(id)
+	return Result{Record: found.Record}, err
+}
+
+// await looks again and again: the job is another process's, and may be an earlier server's.
+func (j *jobs) await(ctx context.Context, id string, patience time.Duration) (Result, error) {
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
+		r, err := j.result(id)
+		if err != nil || r.State != Running {
+			return r, err
+		}
+		again := time.NewTimer(pause)
+		select {
+		case <-again.C:
+		case <-limit.C:
+			again.Stop()
+			return r, nil
+		case <-ctx.Done():
+			again.Stop()
+			return Result{}, ctx.Err()
+		}
+	}
+}
+
+// running is how many jobs have something alive.
+func (j *jobs) running() int {
+	n := 0
+	for _, one := range j.all() {
+		if one.alive() {
+			n++
+		}
+	}
+	return n
+}
+
+// prune removes the oldest records of jobs that have ended, if there are too many of them.
+func (j *jobs) prune() {
+	ended := slices.DeleteFunc(j.all(), job.alive)
+	slices.SortFunc(ended, func(a, b job) int { return b.Started.Compare(a.Started) })
+	for _, one := range ended[min(j.most, len(ended)):] {
+		_ = j.root.Remove(one.ID + jobFile)
+	}
+}
+
+// terminate asks the supervisor, which holds the whole tree. Where it was killed, the first process is all that is left to name.
+func (j *jobs) terminate(ctx context.Context, pid int, signal syscall.Signal, name string, missing error) (Terminated, error) {
+	for _, one := range j.all() {
+		if one.PID != pid || !one.alive() {
+			continue
+		}
+		if err := one.send(signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return Terminated{}, fault.From(err)
+		}
+		left, err := j.vanish(ctx, one.ID, signal)
+		return Terminated{Record: left.Record, Sent: name, Ended: !left.alive()}, err
+	}
+	return Terminated{}, missing
+}
+
+// vanish waits for what a signal brings about.
+func (j *jobs) vanish(ctx context.Context, id string, signal syscall.Signal) (job, error) {
+	patience := reaction
+	if signal == syscall.SIGTERM || signal == syscall.SIGKILL {
+		patience = mercy + toVanish
+	}
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for {
+		j.reap()
+		left, err := j.load(id)
+		if err != nil || !left.alive() {
+			return left, err
+		}
+		select {
+		case <-look.C:
+		case <-limit.C:
+			return left, nil
+		case <-ctx.Done():
+			return left, ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package process
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+)
+
+// Get is what is known of an execution at this moment, with what it takes while it is alive.
+func (r *Runner) Get(id string) (Result, error) {
+	e := r.find(id)
+	if e == nil {
+		return r.jobs.result(id)
+	}
+	result := e.result()
+	result.Usage = e.usage()
+	return result, nil
+}
+
+// Await is Get, once the execution has ended or for so long as it has not. The end of ctx ends the waiting only.
+func (r *Runner) Await(ctx context.Context, id string, patience time.Duration) (Result, error) {
+	e := r.find(id)
+	if e == nil {
+		return r.jobs.await(ctx, id, patience)
+	}
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	select {
+	case <-e.done:
+	case <-limit.C:
+	case <-ctx.Done():
+		return Result{}, ctx.Err()
+	}
+	return r.Get(id)
+}
+
+// Filter chooses executions. Its zero value chooses the newest fifty.
+type Filter struct {
+	State   State  // "": all
+	Pattern string // a part of the command, or a regular expression that matches in it
+	Session string
+	Limit   int // 1 to 1000; 0: 50
+	Offset  int
+}
+
+const (
+	defaultListed = 50
+	mostListed    = 1000
+)
+
+func (f Filter) checked() (Filter, error) {
+	f.Limit = cmp.Or(f.Limit, defaultListed)
+	switch {
+	case f.Limit < 1 || f.Limit > mostListed:
+		return f, fault.New(fault.ParamInvalid, fmt.Sprintf("a limit of %d is out of range", f.Limit), "Use 1 to 1000").
+			With("parameter", "limit").With("minimum", 1).With("maximum", mostListed)
+	case f.Offset < 0:
+		return f, fault.New(fault.ParamInvalid, "the offset is negative", "Use 0 or more").With("parameter", "offset")
+	}
+	switch f.State {
+	case "", Running, Completed, Failed, TimedOut:
+		return f, nil
+	}
+	return f, fault.New(fault.ParamInvalid, fmt.Sprintf("there is no state %q", f.State),
+		"Use running, completed, failed, timeout or all").With("parameter", "status_filter")
+}
+
+// chooses is the filter as a function.
+func (f Filter) chooses() func(Record) bool {
+	matches := func(text string) bool { return strings.Contains(text, f.Pattern) }
+	if re, err := regexp.Compile(f.Pattern); err == nil {
+		matches = func(text string) bool { return strings.Contains(text, f.Pattern) || re.MatchString(text) }
+	}
+	return func(r Record) bool {
+		return (f.State == "" || f.State == r.State) && (f.Session == "" || f.Session == r.Session) && matches(r.Text)
+	}
+}
+
+// Listing is a part of the executions, the newest first.
+type Listing struct {
+	Records  []Record
+	Total    int // executions that are known
+	Filtered int // of them, those that the filter chooses
+}
+
+// List is what the filter chooses among this server's executions and all detached jobs.
+func (r *Runner) List(f Filter) (Listing, error) {
+	f, err := f.checked()
+	if err != nil {
+		return Listing{}, err
+	}
+	all := r.records()
+	chooses := f.chooses()
+	chosen := slices.DeleteFunc(slices.Clone(all), func(rec Record) bool { return !chooses(rec) })
+	from := min(f.Offset, len(chosen))
+	to := min(from+f.Limit, len(chosen))
+	return Listing{Records: chosen[from:to], Total: len(all), Filtered: len(chosen)}, nil
+}
+
+func (r *Runner) records() []Record {
+	all := r.jobs.records()
+	r.mu.Lock()
+	own := slices.Clone(r.order)
+	r.mu.Unlock()
+	for _, e := range own {
+		all = append(all, e.record())
+	}
+	slices.SortStableFunc(all, func(a, b Record) int { return b.Started.Compare(a.Started) })
+	return all
+}

@@ -1,0 +1,282 @@
+package process
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shell-exec/internal/output"
+)
+
+// Config is what a Runner works with. The zero value of a limit is its default.
+type Config struct {
+	Starter Starter
+	Store   *output.Store // nil: output beyond the answer is not kept
+	Limits  Limits
+
+	Jobs       string   // the private directory of detached jobs; "": there are none
+	Supervisor []string // the command line of a program that calls Supervise
+}
+
+// Limits bound what a Runner holds at once.
+type Limits struct {
+	Running int           // executions with a process that is alive, detached jobs included; 50
+	Records int           // of executions that ended; 500
+	Jobs    int           // records of detached jobs that ended; 100
+	Time    time.Duration // of any execution but a detached one; 0: as long as it likes
+	Grace   time.Duration // between TERM and KILL at a time-out, a cancel and the end of the server; 250 ms
+}
+
+func (l Limits) filled() Limits {
+	l.Running = cmp.Or(l.Running, 50)
+	l.Records = cmp.Or(l.Records, 500)
+	l.Jobs = cmp.Or(l.Jobs, 100)
+	l.Grace = cmp.Or(l.Grace, 250*time.Millisecond)
+	return l
+}
+
+// Runner runs commands and remembers them. Its methods may be called from several goroutines.
+type Runner struct {
+	config  Config
+	slots   chan struct{} // one in it for every execution that has something alive
+	ending  chan struct{} // closed when the server ends
+	live    sync.WaitGroup
+	buffers sync.Pool
+	jobs    *jobs
+
+	mu     sync.Mutex
+	closed bool
+	order  []*execution // oldest first
+	recent []*execution // ended lately, whose output is still at hand
+}
+
+// New is a Runner over c; jobs that an earlier server detached are found in c.Jobs.
+func New(c Config) (*Runner, error) {
+	if c.Starter == nil {
+		return nil, fault.New(fault.Misconfigured, "there is nothing that starts commands", "Report this")
+	}
+	c.Limits = c.Limits.filled()
+	r := &Runner{config: c, slots: make(chan struct{}, c.Limits.Running), ending: make(chan struct{})}
+	r.buffers.New = func() any { b := make([]byte, drainSize); return &b }
+	var err error
+	r.jobs, err = openJobs(c)
+	return r, err
+}
+
+// Run starts a command and waits for it as its mode says. A command that ran is an answer, however it ended; an error says
+// that it did not start, or that ctx ended (which ends the command too), or that a time-out passed and NoPartial was set.
+func (r *Runner) Run(ctx context.Context, q Request) (Result, error) {
+	q, err := q.checked()
+	if err != nil {
+		return Result{}, err
+	}
+	if q.Mode == Detached {
+		return r.detach(ctx, q)
+	}
+	e, err := r.begin(ctx, q)
+	if err != nil {
+		return Result{}, err
+	}
+	switch q.Mode {
+	case Background:
+		return e.result(), nil
+	case Foreground:
+		return e.attend(ctx, q, nil)
+	}
+	patience := time.NewTimer(q.ForegroundTimeout)
+	defer patience.Stop()
+	return e.attend(ctx, q, patience)
+}
+
+// begin starts the command and everything that looks after it.
+func (r *Runner) begin(ctx context.Context, q Request) (*execution, error) {
+	if err := r.reserve(ctx); err != nil {
+		return nil, err
+	}
+	e, err := r.start(ctx, q)
+	if err != nil {
+		r.giveBack()
+		return nil, err
+	}
+	r.mu.Lock()
+	r.order = append(r.order, e)
+	r.forget()
+	r.mu.Unlock()
+	go func() {
+		defer r.giveBack()
+		e.live(r.limited(q.Timeout))
+		r.keepLately(e, q.Mode)
+		close(e.gone)
+	}()
+	return e, nil
+}
+
+// limited is the time that a command has, with what the operator allows.
+func (r *Runner) limited(wish time.Duration) time.Duration {
+	if most := r.config.Limits.Time; most > 0 && (wish == 0 || wish > most) {
+		return most
+	}
+	return wish
+}
+
+// settling is how long a new command waits for the place of one that has just ended.
+const settling = 250 * time.Millisecond
+
+func (r *Runner) reserve(ctx context.Context) error {
+	if err := r.enter(); err != nil {
+		return err
+	}
+	if err := r.place(ctx); err != nil {
+		r.live.Done()
+		return err
+	}
+	return nil
+}
+
+func (r *Runner) enter() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return fault.New(fault.Unavailable, "the server is about to end", "Start the command with the next one")
+	}
+	r.live.Add(1)
+	return nil
+}
+
+func (r *Runner) place(ctx context.Context) error {
+	select {
+	case r.slots <- struct{}{}:
+		return nil
+	default:
+	}
+	wait := time.NewTimer(settling)
+	defer wait.Stop()
+	select {
+	case r.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-wait.C:
+		return r.full()
+	}
+}
+
+func (r *Runner) full() error {
+	return fault.New(fault.LimitReached, fmt.Sprintf("%d commands are running already", r.config.Limits.Running),
+		"Wait for one to end, or terminate one; process_list shows them").With("limit", r.config.Limits.Running)
+}
+
+func (r *Runner) giveBack() {
+	<-r.slots
+	r.live.Done()
+}
+
+// start makes the execution with its pipes and its tree.
+func (r *Runner) start(ctx context.Context, q Request) (*execution, error) {
+	e := newExecution(r, q)
+	s, err := r.open(ctx, e, q)
+	if err != nil {
+		return nil, err
+	}
+	defer s.closeChild()
+	// The command may go on when the call is over.
+	e.tree, err = r.config.Starter.Start(context.WithoutCancel(ctx), q.Command, s.child)
+	if err != nil {
+		s.abandon()
+		return nil, notStarted(err, q.Command)
+	}
+	e.rec.PID = e.tree.PID()
+	s.begin(&r.buffers)
+	return e, nil
+}
+
+// notStarted is EXECUTION_001, unless the starter has said better what happened.
+func notStarted(err error, c Command) error {
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		return f
+	}
+	msg, do := "the command could not be started", "Look at the program and its directory"
+	switch _, gone := os.Stat(c.Dir); {
+	case gone != nil:
+		msg, do = "the working directory is not there any more", "Name another working_directory"
+	case errors.Is(err, fs.ErrNotExist):
+		msg, do = fmt.Sprintf("there is no program %q", c.Path), "Look for its name, or install it"
+	case errors.Is(err, fs.ErrPermission):
+		msg, do = fmt.Sprintf("the program %q may not be run", c.Path), "Look at its permissions"
+	}
+	return fault.New(fault.StartFailed, msg, do).Because(err)
+}
+
+// recently is of how many ended executions the output stays at hand; the store has it for longer.
+const recently = 8
+
+// keepLately lets the output of e go, or that of the oldest one kept: a call that waited for the end has been answered.
+func (r *Runner) keepLately(e *execution, m Mode) {
+	if m == Foreground {
+		e.drop()
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.recent = append(r.recent, e)
+	if len(r.recent) > recently {
+		r.recent[0].drop()
+		r.recent = slices.Delete(r.recent, 0, 1)
+	}
+}
+
+// forget drops the oldest records of what has ended, if there are too many of them.
+func (r *Runner) forget() {
+	over := len(r.order) - len(r.slots) - r.config.Limits.Records
+	r.order = slices.DeleteFunc(r.order, func(e *execution) bool {
+		if over <= 0 || !e.isGone() {
+			return false
+		}
+		over--
+		return true
+	})
+}
+
+func (r *Runner) find(id string) *execution {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range slices.Backward(r.order) {
+		if e.rec.ID == id {
+			return e
+		}
+	}
+	return nil
+}
+
+// Close ends every execution but the detached ones, and answers within a second. Nothing starts afterwards.
+func (r *Runner) Close() error {
+	r.mu.Lock()
+	if !r.closed {
+		r.closed = true
+		close(r.ending)
+	}
+	r.mu.Unlock()
+	done := make(chan struct{})
+	go func() { r.live.Wait(); close(done) }()
+	limit := time.NewTimer(time.Second)
+	defer limit.Stop()
+	select {
+	case <-done:
+		return nil
+	case <-limit.C:
+		return fault.New(fault.Internal, fmt.Sprintf("%d commands are still there after they were killed", len(r.slots)),
+			"Look for processes that wait for a disk or a driver")
+	}
+}
+
+// newID is a name that nobody guesses.
+func newID() string { return "exec_" + strings.ToLower(rand.Text()[:16]) }
