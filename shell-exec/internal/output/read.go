@@ -106,7 +106,6 @@ func (w Window) acceptable() (Window, error) {
 	return w, nil
 }
 
-
 func (v *view) page(w Window, goesOn bool) (Page, error) {
 	if w.Offset > v.size {
 		return Page{}, fault.New(fault.ParamInvalid, "the offset is beyond the end of the output", "Use an offset up to its total size").With("total_size", v.size)

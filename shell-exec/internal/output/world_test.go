@@ -1,0 +1,180 @@
+package output_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shell-exec/internal/output"
+)
+
+// TestMain is what this test binary does when one of its own tests starts it: a separate process is what a crash, a lock
+// and an inherited file are about.
+func TestMain(m *testing.M) {
+	name, ok := os.LookupEnv("OUTPUT_TEST_CHILD")
+	if !ok {
+		os.Exit(m.Run())
+	}
+	if err := children[name](os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+var children = map[string]func(args []string) error{}
+
+func child(t *testing.T, name string, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, args...)
+	cmd.Env = append(os.Environ(), "OUTPUT_TEST_CHILD="+name)
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+// world is a store with a clock that goes on only when told.
+type world struct {
+	*testing.T
+	dir string
+	now time.Time
+}
+
+func newWorld(t *testing.T) *world {
+	return &world{t, filepath.Join(t.TempDir(), "state", "outputs"), time.Date(2026, 7, 28, 12, 0, 0, 0, time.UTC)}
+}
+
+func (w *world) open(l output.Limits) *output.Store {
+	w.Helper()
+	s, err := output.Open(w.dir, l, func() time.Time { return w.now })
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() { s.Close() })
+	return s
+}
+
+func (w *world) begin(s *output.Store, name string) *output.Run {
+	w.Helper()
+	r, err := s.Begin(context.Background(), output.About{ExecutionID: "exec-" + name, Name: name})
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() { r.End() })
+	return r
+}
+
+func (w *world) write(r *output.Run, t output.Type, text string) {
+	w.Helper()
+	if n, err := r.Writer(t).Write([]byte(text)); n != len(text) || err != nil {
+		w.Fatalf("%d bytes of %d were taken: %v", n, len(text), err)
+	}
+}
+
+func (w *world) end(r *output.Run) {
+	w.Helper()
+	if err := r.End(); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// ran is a run that wrote to Stdout, and ended one second after the one before.
+func (w *world) ran(s *output.Store, name, text string) *output.Run {
+	w.Helper()
+	w.now = w.now.Add(time.Second)
+	r := w.begin(s, name)
+	w.write(r, output.Stdout, text)
+	w.end(r)
+	w.age(r)
+	return r
+}
+
+// age gives the files of a run the times of the world's clock.
+func (w *world) age(r *output.Run) {
+	for _, name := range w.files() {
+		if strings.HasPrefix(name, r.ID()) {
+			if err := os.Chtimes(filepath.Join(w.dir, name), w.now, w.now); err != nil {
+				w.Fatal(err)
+			}
+		}
+	}
+}
+
+// all is an output read from its beginning to its end, by pages.
+func (w *world) all(s *output.Store, id string, size int, e output.Encoding) string {
+	w.Helper()
+	var raw []byte
+	for at := int64(0); ; {
+		p, err := s.Read(id, output.Window{Offset: at, Size: size, Encoding: e})
+		if err != nil {
+			w.Fatal(err)
+		}
+		if p.Offset != at || p.Next != at+int64(len(p.Raw)) || p.More() && p.Next == at {
+			w.Fatalf("the page at %d goes from %d to %d of %d with %d bytes", at, p.Offset, p.Next, p.Total, len(p.Raw))
+		}
+		raw = append(raw, p.Raw...)
+		if at = p.Next; !p.More() {
+			return string(raw)
+		}
+	}
+}
+
+func (w *world) read(s *output.Store, id string) string { return w.all(s, id, 0, "") }
+
+// names is what is listed, in one line.
+func (w *world) names(s *output.Store, f output.Filter) string {
+	w.Helper()
+	all, _, err := s.List(f)
+	if err != nil {
+		w.Fatal(err)
+	}
+	var names []string
+	for _, i := range all {
+		names = append(names, i.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+// info is the listed output with this id.
+func (w *world) info(s *output.Store, id string) output.Info {
+	w.Helper()
+	all, _, err := s.List(output.Filter{})
+	if err != nil {
+		w.Fatal(err)
+	}
+	i := slices.IndexFunc(all, func(i output.Info) bool { return i.ID == id })
+	if i < 0 {
+		w.Fatalf("%s is not listed", id)
+	}
+	return all[i]
+}
+
+func (w *world) files() []string {
+	w.Helper()
+	entries, err := os.ReadDir(w.dir)
+	if err != nil {
+		w.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func refused(t *testing.T, err error, code fault.Code) {
+	t.Helper()
+	if _, ok := errors.AsType[*fault.Error](err); !ok || !errors.Is(err, code) {
+		t.Errorf("%v instead of %s", err, code)
+	}
+}
