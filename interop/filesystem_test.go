@@ -189,9 +189,9 @@ type answer struct {
 type both struct{ ours, reference side }
 
 // startBoth starts one of our servers and the reference, each over a directory.
-func startBoth(t *testing.T, program string, ours, reference string) both {
+func startBoth(t *testing.T, program, ours, reference string, flags ...string) both {
 	line := onNode(t, "mcp-server-filesystem", reference)
-	own := server(program, ours, "--vocabulary", "filesystem")
+	own := append(server(program, ours, "--vocabulary", "filesystem"), flags...)
 	return both{
 		side{mcptest.Start(t, own[0], own[1:]...), ours},
 		side{mcptest.Start(t, line[0], line[1:]...), reference},

@@ -273,16 +273,47 @@ var sameWrites = []question{
 	{"without a destination", "move_file", `{"source": "$ROOT/README.md"}`},
 }
 
+// sameWithin are answered alike where --symlinks within is given.
+var sameWithin = []question{
+	{"through a link", "write_file", `{"path": "$ROOT/inside", "content": "x"}`},
+	{"through a directory link", "write_file", `{"path": "$ROOT/insidedir/new.txt", "content": "x"}`},
+	{"through a link that leads out", "write_file", `{"path": "$ROOT/outside", "content": "x"}`},
+	{"through a link to what is not there, outside", "write_file", `{"path": "$ROOT/newoutside", "content": "x"}`},
+	{"through a directory link that leads out", "write_file", `{"path": "$ROOT/outdir/new.txt", "content": "x"}`},
+	{"through a link that leads out", "edit_file", `{"path": "$ROOT/outside", "edits": [{"oldText": "secret", "newText": "x"}]}`},
+	{"where a link to one is", "create_directory", `{"path": "$ROOT/insidedir"}`},
+	{"beneath a link to one", "create_directory", `{"path": "$ROOT/insidedir/new"}`},
+	{"beneath a link that leads out", "create_directory", `{"path": "$ROOT/outdir/new"}`},
+	{"through a directory link", "move_file", `{"source": "$ROOT/README.md", "destination": "$ROOT/insidedir/README.md"}`},
+	{"from a directory link", "move_file", `{"source": "$ROOT/insidedir/main.go", "destination": "$ROOT/main.go"}`},
+	{"through a directory link that leads out", "move_file", `{"source": "$ROOT/README.md", "destination": "$ROOT/outdir/README.md"}`},
+}
+
 // refused is what a file holds after ours has refused: the tree as it was.
 const refused = ""
 
-// differentWrites are the calls in which ours does something else on purpose: it
-// refuses, or leaves an entry (name=content) as it should be.
-var differentWrites = []struct {
+// difference is a call in which ours does something else on purpose: it refuses, or
+// leaves an entry (name=content) as it should be.
+type difference struct {
 	question
 	leaves  string
 	because string
-}{
+}
+
+// differentWithin are the differences that are left where --symlinks within is given.
+var differentWithin = []difference{
+	{question{"through a link to what is not there", "write_file", `{"path": "$ROOT/dangling", "content": "x"}`},
+		"none.txt=x", "the file that the link names is made"},
+	{question{"through a link", "edit_file", `{"path": "$ROOT/inside", "edits": [{"oldText": "Three", "newText": "3"}]}`},
+		"README.md=# Library\n\n3 lines.\n", "the difference is headed by the name that was asked for"},
+	{question{"through a directory link", "edit_file", `{"path": "$ROOT/insidedir/main.go", "edits": [{"oldText": "main", "newText": "x"}]}`},
+		"src/main.go=package x\n", "the difference is headed by the name that was asked for"},
+	{question{"a link", "move_file", `{"source": "$ROOT/inside", "destination": "$ROOT/moved"}`},
+		refused, "the reference moves what the link leads to and leaves the link behind"},
+}
+
+// differentWrites are all others.
+var differentWrites = []difference{
 	{question{"what is there already", "write_file", `{"path": "$ROOT/single.txt", "content": "only\n"}`},
 		"single.txt=only\n", "the file is left alone, with its time"},
 	{question{"over a read-only file", "write_file", `{"path": "$ROOT/locked.txt", "content": "x"}`},
@@ -422,9 +453,9 @@ type performance struct {
 	ourStage, theirStage stage
 }
 
-func startWriting(t *testing.T) performance {
+func startWriting(t *testing.T, flags ...string) performance {
 	ours, reference := newStage(t), newStage(t)
-	return performance{startBoth(t, "file-write", filepath.Join(ours.dir, "in"), filepath.Join(reference.dir, "in")), ours, reference}
+	return performance{startBoth(t, "file-write", filepath.Join(ours.dir, "in"), filepath.Join(reference.dir, "in"), flags...), ours, reference}
 }
 
 // outcome is an answer and what there is afterwards.
@@ -443,8 +474,16 @@ func (p performance) play(t *testing.T, q question) (ours, reference outcome) {
 }
 
 func TestFilesystemWritesAsTheReferenceDoes(t *testing.T) {
-	p := startWriting(t)
-	for _, q := range sameWrites {
+	startWriting(t).agree(t, sameWrites)
+}
+
+func TestFilesystemFollowsLinksAsTheReferenceDoesIfItMay(t *testing.T) {
+	startWriting(t, "--symlinks", "within").agree(t, sameWithin)
+}
+
+// agree finds no difference in what both do.
+func (p performance) agree(t *testing.T, questions []question) {
+	for _, q := range questions {
 		t.Run(q.tool+" "+q.name, func(t *testing.T) {
 			ours, reference := p.play(t, q)
 			if diff := cmp.Diff(reference, ours); diff != "" {
@@ -455,10 +494,18 @@ func TestFilesystemWritesAsTheReferenceDoes(t *testing.T) {
 }
 
 func TestFilesystemWritesOtherwiseWhereItMeansTo(t *testing.T) {
-	p := startWriting(t)
+	startWriting(t).differ(t, differentWrites)
+}
+
+func TestFilesystemFollowsLinksOtherwiseWhereItMeansTo(t *testing.T) {
+	startWriting(t, "--symlinks", "within").differ(t, differentWithin)
+}
+
+// differ finds a difference each, and ours to be what was meant.
+func (p performance) differ(t *testing.T, questions []difference) {
 	p.ourStage.set(t)
 	before := seen(t, p.ourStage.dir)
-	for _, q := range differentWrites {
+	for _, q := range questions {
 		t.Run(q.tool+" "+q.name, func(t *testing.T) {
 			ours, reference := p.play(t, q.question)
 			if cmp.Equal(reference, ours) {
@@ -471,7 +518,7 @@ func TestFilesystemWritesOtherwiseWhereItMeansTo(t *testing.T) {
 				t.Errorf("ours refuses, and changes something:\n%s", diff)
 			}
 			name, content, _ := strings.Cut(q.leaves, "=")
-			if there := ours.Tree[filepath.Join("in", name)]; q.leaves != refused && !strings.HasSuffix(there, fmt.Sprintf("%q", content)) {
+			if there := ours.Tree[filepath.Join("in", name)]; q.leaves != refused && !strings.HasSuffix(there, fmt.Sprintf(" %q", content)) {
 				t.Errorf("ours leaves %s", there)
 			}
 		})
