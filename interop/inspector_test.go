@@ -2,6 +2,8 @@ package interop
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -38,45 +40,105 @@ func inBothEras(t *testing.T, test func(t *testing.T, era mcptest.Era)) {
 
 func TestTheInspectorFindsNoFaultInAnyToolList(t *testing.T) {
 	root := mcptest.Tree(t, "a.txt=hello\n")
-	for _, vocabulary := range []string{"standard", "local-file", "agent", "filesystem"} {
-		t.Run(vocabulary, func(t *testing.T) {
+	for _, offer := range offers {
+		t.Run(offer.String(), func(t *testing.T) {
 			inBothEras(t, func(t *testing.T, era mcptest.Era) {
-				result, code := inspect(t, era, server("file-read", root, "--vocabulary", vocabulary), "tools/list", "--strict")
+				result, code := inspect(t, era, offer.over(root), "tools/list", "--strict")
 				if code != inspectorDone {
 					t.Errorf("it ended with %d: its words are in the log", code)
 				}
-				if n := strings.Count(string(result), `"inputSchema"`); n < 4 {
-					t.Errorf("it saw %d tools: %s", n, result)
+				command := offer.over(root)
+				own := names(mcptest.Options{Era: era}.Start(t, command[0], command[1:]...).Tools())
+				if seen := toolsIn(t, result); !slices.Equal(seen, own) || len(own) != offer.tools {
+					t.Errorf("it sees %v, our own client %v, and there should be %d", seen, own, offer.tools)
 				}
 			})
 		})
 	}
 }
 
+func toolsIn(t *testing.T, result json.RawMessage) []string {
+	t.Helper()
+	var list struct{ Tools []mcptest.Tool }
+	if err := json.Unmarshal(result, &list); err != nil {
+		t.Fatal(err)
+	}
+	return names(list.Tools)
+}
+
+func names(tools []mcptest.Tool) []string {
+	var all []string
+	for _, tool := range tools {
+		all = append(all, tool.Name)
+	}
+	return all
+}
+
+// callWith calls a tool by the inspector, with arguments as it wants them: key=value.
+func callWith(t *testing.T, era mcptest.Era, server []string, tool string, args ...string) (r inspected, code int) {
+	t.Helper()
+	method := []string{"tools/call", "--tool-name", tool}
+	for _, arg := range args {
+		method = append(method, "--tool-arg", arg)
+	}
+	result, code := inspect(t, era, server, method...)
+	if err := json.Unmarshal(result, &r); err != nil || len(r.Content) == 0 {
+		t.Fatalf("%v: %s", err, result)
+	}
+	return r, code
+}
+
+// inspected is a result as the inspector prints it.
+type inspected struct {
+	Content           []mcptest.Block
+	StructuredContent map[string]any
+}
+
 func TestTheInspectorCallsATool(t *testing.T) {
-	root := mcptest.Tree(t, "a.txt=hello\n", "link => a.txt")
 	tests := []struct {
-		name, path, text string
-		code             int
+		name, program, tool string
+		args                []string
+		text                string
+		code                int
+		leaves              string // what a.txt holds afterwards
 	}{
-		{"a file is read", "a.txt", "hello", inspectorDone},
-		{"a link is an error of the tool's", "link", "SECURITY_003", inspectorToolError},
-		{"so is what is outside", "/etc/passwd", "SECURITY_002", inspectorToolError},
+		{"a file is read", "file-read", "file_read", []string{"path=a.txt"}, "hello", inspectorDone, "hello\n"},
+		{"a link is an error of the tool's", "file-read", "file_read", []string{"path=link"}, "SECURITY_003", inspectorToolError, "hello\n"},
+		{"so is what is outside", "file-read", "file_read", []string{"path=/etc/passwd"}, "SECURITY_002", inspectorToolError, "hello\n"},
+		{"a file is written", "file-write", "file_write", []string{"path=a.txt", "content=new", "overwrite=true"}, "Replaced: a.txt", inspectorDone, "new"},
+		{"without a word it is not overwritten", "file-write", "file_write", []string{"path=a.txt", "content=new"}, "RESOURCE_", inspectorToolError, "hello\n"},
+		{"a text is replaced", "file-write", "edit_file", []string{"path=a.txt", `edits=[{"old_string": "ell", "new_string": "all"}]`}, "Edited: a.txt", inspectorDone, "hallo\n"},
+		{"what is not there is not", "file-write", "edit_file", []string{"path=a.txt", "old_string=bye", "new_string=x"}, "PARAM_", inspectorToolError, "hello\n"},
+		{"a file is moved", "file-write", "move_file", []string{"source=b.txt", "destination=n/b.txt"}, "Moved: b.txt to n/b.txt", inspectorDone, "hello\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			inBothEras(t, func(t *testing.T, era mcptest.Era) {
-				result, code := inspect(t, era, server("file-read", root), "tools/call", "--tool-name", "file_read", "--tool-arg", "path="+tt.path)
-				var r struct{ Content []mcptest.Block }
-				if err := json.Unmarshal(result, &r); err != nil {
-					t.Fatal(err)
+				root := mcptest.Tree(t, "a.txt=hello\n", "b.txt=b", "link => a.txt")
+				r, code := callWith(t, era, server(tt.program, root), tt.tool, tt.args...)
+				if code != tt.code || !strings.HasPrefix(r.Content[0].Text, tt.text) {
+					t.Errorf("it ended with %d and %v", code, r)
 				}
-				if code != tt.code || len(r.Content) == 0 || !strings.HasPrefix(r.Content[0].Text, tt.text) {
-					t.Errorf("it ended with %d and %s", code, result)
-				}
+				holds(t, filepath.Join(root, "a.txt"), tt.leaves)
 			})
 		})
 	}
+}
+
+func TestTheInspectorDeletesAndRestores(t *testing.T) {
+	inBothEras(t, func(t *testing.T, era mcptest.Era) {
+		root := mcptest.Tree(t, "d/a.txt=hello\n")
+		line := writeOffer.over(root)
+		deleted, code := callWith(t, era, line, "delete_file", "path=d", "recursive=true")
+		if _, err := os.Lstat(filepath.Join(root, "d")); code != inspectorDone || err == nil {
+			t.Fatalf("it ended with %d and %v; looking for it: %v", code, deleted, err)
+		}
+		id, _ := deleted.StructuredContent["trashId"].(string)
+		if restored, code := callWith(t, era, line, "restore_file", "change_id="+id); code != inspectorDone {
+			t.Errorf("it ended with %d and %v", code, restored)
+		}
+		holds(t, filepath.Join(root, "d", "a.txt"), "hello\n")
+	})
 }
 
 func TestTheInspectorReadsResources(t *testing.T) {
@@ -91,28 +153,4 @@ func TestTheInspectorReadsResources(t *testing.T) {
 			t.Errorf("content: %d %s", code, content)
 		}
 	})
-}
-
-func TestTheInspectorNamesAreOurs(t *testing.T) {
-	root := mcptest.Tree(t, "a.txt=hello\n")
-	inBothEras(t, func(t *testing.T, era mcptest.Era) {
-		result, _ := inspect(t, era, server("file-read", root), "tools/list")
-		var list struct{ Tools []mcptest.Tool }
-		if err := json.Unmarshal(result, &list); err != nil {
-			t.Fatal(err)
-		}
-		command := server("file-read", root)
-		own := mcptest.Options{Era: era}.Start(t, command[0], command[1:]...)
-		if !slices.Equal(names(list.Tools), names(own.Tools())) {
-			t.Errorf("it sees %v, our own client %v", names(list.Tools), names(own.Tools()))
-		}
-	})
-}
-
-func names(tools []mcptest.Tool) []string {
-	var all []string
-	for _, tool := range tools {
-		all = append(all, tool.Name)
-	}
-	return all
 }

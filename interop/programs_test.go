@@ -45,6 +45,38 @@ func server(program, root string, flags ...string) []string {
 	return append(line, flags...)
 }
 
+// offer is a vocabulary of a program, the toolsets that are asked for if the usual ones
+// are not all, and how many tools that makes.
+type offer struct {
+	program, vocabulary, toolsets string
+	tools                         int
+}
+
+// offers are all there are.
+var offers = []offer{
+	{"file-read", "standard", "", 8},
+	{"file-read", "local-file", "", 4},
+	{"file-read", "agent", "", 4},
+	{"file-read", "filesystem", "", 10},
+	writeOffer,
+	{"file-write", "local-file", "", 1},
+	{"file-write", "agent", "", 2},
+	{"file-write", "filesystem", "", 4},
+}
+
+var writeOffer = offer{"file-write", "standard", "write,edit,manage,delete,history", 9}
+
+func (o offer) String() string { return o.program + " " + o.vocabulary }
+
+// over is the command line that offers it over a directory.
+func (o offer) over(root string) []string {
+	line := server(o.program, root, "--vocabulary", o.vocabulary)
+	if o.toolsets != "" {
+		line = append(line, "--toolsets", o.toolsets)
+	}
+	return line
+}
+
 // onNode is the command line of a program for node.
 func onNode(t *testing.T, program string, args ...string) []string {
 	t.Helper()

@@ -46,46 +46,84 @@ func connect(t *testing.T, era mcptest.Era, line []string, o mcp.ClientOptions) 
 	return session
 }
 
-// A call of each tool of the standard vocabulary, and one of each that fails;
-// $ROOT is the allowed directory.
-var calls = map[string]struct{ good, bad string }{
-	"file_read":                {`{"path": "a.txt"}`, `{"path": "none"}`},
-	"read_multiple_files":      {`{"paths": ["a.txt", "none"]}`, `{"paths": []}`},
-	"list_directory":           {`{"dir_path": "."}`, `{"dir_path": "a.txt"}`},
-	"directory_tree":           {`{"path": "."}`, `{"path": ".."}`},
-	"find_files_by_pattern":    {`{"base_dir": ".", "pattern": "*.txt"}`, `{"base_dir": ".", "pattern": "["}`},
-	"search_content_in_files":  {`{"search_path": ".", "regex_pattern": "h.llo"}`, `{"search_path": ".", "regex_pattern": "("}`},
-	"get_file_info":            {`{"path": "$ROOT/a.txt"}`, `{"path": "/etc/passwd"}`},
-	"list_allowed_directories": {`{}`, `{"unknown": 1}`},
+// calls are one of each tool of the standard vocabularies, in the order in which they
+// are listed and called; what it leaves (name=content, where it leaves a file); and one
+// that fails. $ROOT is the allowed directory, $CHANGE the last change that was answered.
+var calls = map[string]struct{ good, leaves, bad string }{
+	"file-read file_read":                {`{"path": "a.txt"}`, "", `{"path": "none"}`},
+	"file-read read_multiple_files":      {`{"paths": ["a.txt", "none"]}`, "", `{"paths": []}`},
+	"file-read list_directory":           {`{"dir_path": "."}`, "", `{"dir_path": "a.txt"}`},
+	"file-read directory_tree":           {`{"path": "."}`, "", `{"path": ".."}`},
+	"file-read find_files_by_pattern":    {`{"base_dir": ".", "pattern": "*.txt"}`, "", `{"base_dir": ".", "pattern": "["}`},
+	"file-read search_content_in_files":  {`{"search_path": ".", "regex_pattern": "h.llo"}`, "", `{"search_path": ".", "regex_pattern": "("}`},
+	"file-read get_file_info":            {`{"path": "$ROOT/a.txt"}`, "", `{"path": "/etc/passwd"}`},
+	"file-read list_allowed_directories": {`{}`, "", `{"unknown": 1}`},
+
+	"file-write copy_file":                {`{"source": "dir/b.txt", "destination": "n/b.txt"}`, "n/b.txt=b\n", `{"source": "dir/b.txt", "destination": "a.txt"}`},
+	"file-write create_directory":         {`{"path": "n/m"}`, "", `{"path": "a.txt"}`},
+	"file-write delete_file":              {`{"path": "n", "recursive": true}`, "", `{"path": "dir"}`},
+	"file-write edit_file":                {`{"path": "a.txt", "old_string": "hello", "new_string": "bye"}`, "a.txt=bye\n", `{"path": "a.txt", "old_string": "hello", "new_string": "bye"}`},
+	"file-write file_write":               {`{"path": "new.txt", "content": "new\n"}`, "new.txt=new\n", `{"path": "new.txt", "content": "new\n"}`},
+	"file-write list_allowed_directories": {`{}`, "", `{"unknown": 1}`},
+	"file-write list_changes":             {`{"since": "1h"}`, "", `{"since": "soon"}`},
+	"file-write move_file":                {`{"source": "a.txt", "destination": "n/a.txt"}`, "n/a.txt=bye\n", `{"source": "none", "destination": "c.txt"}`},
+	"file-write restore_file":             {`{"change_id": "$CHANGE"}`, "a.txt=bye\n", `{"change_id": "none"}`},
 }
 
 func TestTheGoSDKCallsEveryTool(t *testing.T) {
-	root := mcptest.Tree(t, "a.txt=hello\n", "dir/b.txt=b\n")
-	inBothEras(t, func(t *testing.T, era mcptest.Era) {
-		session := connect(t, era, server("file-read", root), mcp.ClientOptions{})
-		list, err := session.ListTools(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
+	for _, offer := range offers {
+		if offer.vocabulary != "standard" {
+			continue
 		}
-		for _, tool := range list.Tools {
-			call, known := calls[tool.Name]
-			if !known {
-				t.Errorf("no example of %s", tool.Name)
-				continue
-			}
-			t.Run(tool.Name, func(t *testing.T) {
-				obeys(t, session, tool, strings.ReplaceAll(call.good, "$ROOT", root), false)
-				obeys(t, session, tool, call.bad, true)
+		t.Run(offer.program, func(t *testing.T) {
+			inBothEras(t, func(t *testing.T, era mcptest.Era) {
+				root := mcptest.Tree(t, "a.txt=hello\n", "dir/b.txt=b\n")
+				callAll(t, connect(t, era, offer.over(root), mcp.ClientOptions{}), offer, root)
 			})
+		})
+	}
+}
+
+func callAll(t *testing.T, session *mcp.ClientSession, offer offer, root string) {
+	list, err := session.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Tools) != offer.tools {
+		t.Errorf("%d tools are listed, not %d", len(list.Tools), offer.tools)
+	}
+	change := ""
+	for _, tool := range list.Tools {
+		call, known := calls[offer.program+" "+tool.Name]
+		if !known {
+			t.Errorf("no example of %s", tool.Name)
+			continue
 		}
-		if len(list.Tools) != len(calls) {
-			t.Errorf("%d tools are listed, %d are known", len(list.Tools), len(calls))
-		}
-	})
+		t.Run(tool.Name, func(t *testing.T) {
+			good := strings.NewReplacer("$ROOT", root, "$CHANGE", change).Replace(call.good)
+			answer := obeys(t, session, tool, good, false)
+			if name, content, _ := strings.Cut(call.leaves, "="); name != "" {
+				holds(t, filepath.Join(root, name), content)
+			}
+			for _, key := range []string{"changeId", "trashId"} {
+				if id, told := answer[key].(string); told {
+					change = id
+				}
+			}
+			obeys(t, session, tool, call.bad, true)
+		})
+	}
+}
+
+func holds(t *testing.T, path, content string) {
+	t.Helper()
+	if got, err := os.ReadFile(path); err != nil || string(got) != content {
+		t.Errorf("%s holds %q, %v; want %q", path, got, err, content)
+	}
 }
 
 // obeys calls a tool and holds the result against the tool's output schema.
-func obeys(t *testing.T, session *mcp.ClientSession, tool *mcp.Tool, arguments string, fails bool) {
+func obeys(t *testing.T, session *mcp.ClientSession, tool *mcp.Tool, arguments string, fails bool) map[string]any {
 	t.Helper()
 	r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool.Name, Arguments: json.RawMessage(arguments)})
 	if err != nil {
@@ -100,6 +138,8 @@ func obeys(t *testing.T, session *mcp.ClientSession, tool *mcp.Tool, arguments s
 	if err := validate(tool.OutputSchema, r.StructuredContent); err != nil {
 		t.Errorf("%s: %v", arguments, err)
 	}
+	structured, _ := r.StructuredContent.(map[string]any)
+	return structured
 }
 
 func validate(schema, value any) error {
