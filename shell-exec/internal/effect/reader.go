@@ -18,6 +18,7 @@ const (
 	maxText    = 64 << 10 // bytes of a variable or of an output that is followed
 	maxTexts   = 16       // alternatives of a variable or a word
 	maxWords   = 64       // words that a brace expansion or xargs makes
+	maxItems   = 10_000   // of a list
 	maxEffects = 2_000
 )
 

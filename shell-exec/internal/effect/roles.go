@@ -157,8 +157,8 @@ func (r *reader) write(s *scope, w cmdline.Word, how string) {
 
 // writeVital: a file that is put into a directory of the system, or only above the workspace.
 func (r *reader) writeVital(s *scope, w cmdline.Word, what string) {
-	p, _, ok := place.Absolute(s.dir, w.Text)
-	if ok && !place.IsSystem(p) {
+	p := r.places.Leads(s.dir, w.Text)
+	if !place.IsSystem(p) {
 		r.flag(s, WriteOutside, what+": outside the workspace", w.Span)
 		return
 	}
@@ -193,9 +193,9 @@ func (r *reader) attribute(s *scope, w cmdline.Word, tree bool, how string, span
 		return
 	}
 	what := how + " " + cmdline.Show(w.Text)
-	p, _, _ := place.Absolute(s.dir, w.Text)
 	switch r.places.Of(s.dir, w.Text, true) {
 	case place.Vital:
+		p := r.places.Leads(s.dir, w.Text)
 		if place.IsSystem(p) || r.world.Home != "" && place.Under(r.world.Home, p) || strings.Count(p, "/") < 2 {
 			r.flag(s, DeleteVital, what+": breaks the system or the home directory", span)
 			return

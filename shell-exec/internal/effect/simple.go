@@ -93,6 +93,9 @@ func (r *reader) array(s *scope, array *syntax.ArrayExpr) value {
 		for _, w := range r.word(s, e.Value) {
 			v.items = append(v.items, []string{cmdline.Quoted(w.Text)})
 		}
+		if len(v.items) > maxItems || !r.spend(s, 1+len(v.items)/64) {
+			return unknownValue
+		}
 	}
 	return v
 }
@@ -122,6 +125,9 @@ func (r *reader) setVariable(s *scope, name string, v value, appends bool) {
 }
 
 func appended(old, v value) value {
+	if len(v.items)+len(old.items) > maxItems {
+		return unknownValue
+	}
 	if v.list || old.list {
 		return value{list: true, items: append(old.items[:len(old.items):len(old.items)], v.items...)}
 	}

@@ -119,7 +119,7 @@ func (r *reader) pieces(s *scope, parts []syntax.WordPart, quoted bool) [][]piec
 		options := r.part(s, p, quoted, i == 0 && !quoted)
 		if len(options) == 1 {
 			for k := range alternatives {
-				alternatives[k] = append(alternatives[k][:len(alternatives[k]):len(alternatives[k])], options[0]...)
+				alternatives[k] = append(alternatives[k], options[0]...) // each has its own memory
 			}
 			continue
 		}
@@ -147,17 +147,17 @@ func (s *scope) fields(pieces []piece, quoted bool) []string {
 		case p.list:
 			f.items(p.items)
 		case !p.split:
-			f.current += p.text
+			f.current.WriteString(p.text)
 			f.have = f.have || p.text != ""
 		case s.splitting && strings.ContainsAny(p.text, " \t\n,:;-/"):
-			f.current += gap
+			f.current.WriteString(gap)
 			f.have = true
 		default:
 			f.split(p.text)
 		}
 	}
-	if f.current != "" || f.have && len(f.out) == 0 || quoted && len(f.out) == 0 {
-		f.out = append(f.out, f.current)
+	if f.current.Len() > 0 || f.have && len(f.out) == 0 || quoted && len(f.out) == 0 {
+		f.end()
 	}
 	return f.out
 }
@@ -178,16 +178,21 @@ func vanishes(pieces []piece) bool {
 
 type fields struct {
 	out     []string
-	current string
+	current strings.Builder
 	have    bool // the current word exists though it may be empty
+}
+
+func (f *fields) end() {
+	f.out = append(f.out, f.current.String())
+	f.current.Reset()
 }
 
 func (f *fields) items(items []string) {
 	for i, item := range items {
 		if i > 0 {
-			f.out, f.current = append(f.out, f.current), ""
+			f.end()
 		}
-		f.current += item
+		f.current.WriteString(item)
 		f.have = true
 	}
 }
@@ -196,14 +201,15 @@ func (f *fields) split(text string) {
 	for text != "" {
 		at := strings.IndexAny(text, " \t\n")
 		if at < 0 {
-			f.current += text
+			f.current.WriteString(text)
 			f.have = true
 			return
 		}
-		if f.current += text[:at]; f.current != "" {
-			f.out = append(f.out, f.current)
+		f.current.WriteString(text[:at])
+		if f.current.Len() > 0 {
+			f.end()
 		}
-		f.current, f.have, text = "", false, text[at+1:]
+		f.have, text = false, text[at+1:]
 	}
 }
 

@@ -14,3 +14,6 @@ const (
 	Columns  = columns
 	MostRows = mostRows
 )
+
+// MostTurns is how many turns are kept of a run.
+const MostTurns = mostTurns

@@ -64,6 +64,15 @@ func (m *Map) Of(dir string, t cmdline.Text, last bool) Place {
 	return worse(written, m.of(m.follow(p, last), all))
 }
 
+// Leads is where the path leads when all its links are followed.
+func (m *Map) Leads(dir string, t cmdline.Text) cmdline.Text {
+	p, _, ok := Absolute(dir, t)
+	if !ok || m.Links == nil {
+		return p
+	}
+	return m.follow(p, true)
+}
+
 func worse(a, b Place) Place {
 	if slices.Index(severity, b) > slices.Index(severity, a) {
 		return b

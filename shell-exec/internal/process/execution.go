@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -21,6 +22,9 @@ type execution struct {
 	asks   chan ending
 	done   chan struct{} // closed when the first process has ended and its output is here
 	gone   chan struct{} // closed when nothing is left
+
+	answered chan struct{} // closed when the call that started it has its answer
+	told     atomic.Bool   // and that was about the end
 
 	streams *streams
 	newest  output.Newest
@@ -44,19 +48,20 @@ type ending struct {
 
 func newExecution(r *Runner, q Request) *execution {
 	return &execution{
-		runner: r,
-		asks:   make(chan ending, 4),
-		done:   make(chan struct{}),
-		gone:   make(chan struct{}),
-		full:   make(chan struct{}),
-		rec: Record{ID: newID(), Text: short(q.Text), Session: q.Session, Dir: q.Command.Dir, Mode: q.Mode,
+		runner:   r,
+		asks:     make(chan ending, 4),
+		done:     make(chan struct{}),
+		gone:     make(chan struct{}),
+		answered: make(chan struct{}),
+		full:     make(chan struct{}),
+		rec: Record{ID: cmp.Or(r.named, newID()), Text: short(q.Text), Session: q.Session, Dir: q.Command.Dir, Mode: q.Mode,
 			Variables: maps.Clone(q.Variables), State: Running, Started: time.Now()},
 	}
 }
 
 // live watches over the execution until nothing of it is left. limit is the time it has; 0: no limit.
 func (e *execution) live(limit time.Duration) {
-	exited := make(chan Exit, 1)
+	exited := make(chan Status, 1)
 	go func() { exited <- e.tree.Wait() }()
 	exit, why := e.watch(exited, limit)
 	e.streams.settle()
@@ -66,7 +71,7 @@ func (e *execution) live(limit time.Duration) {
 	e.release()
 }
 
-func (e *execution) watch(exited <-chan Exit, limit time.Duration) (Exit, Ending) {
+func (e *execution) watch(exited <-chan Status, limit time.Duration) (Status, Ending) {
 	var deadline <-chan time.Time
 	if limit > 0 {
 		timer := time.NewTimer(limit)
@@ -91,8 +96,8 @@ func (e *execution) watch(exited <-chan Exit, limit time.Duration) (Exit, Ending
 const unkillable = 2 * time.Second
 
 // end ends the whole tree, and says how the first process ended.
-func (e *execution) end(exited <-chan Exit, how ending) Exit {
-	exit := Exit{Signal: "SIGKILL"}
+func (e *execution) end(exited <-chan Status, how ending) Status {
+	exit := Status{Signal: "SIGKILL"}
 	if how.grace > 0 {
 		_ = e.use(func(t Tree) error { return t.Signal(syscall.SIGTERM) })
 		if seen, ok := e.fade(exited, how.grace); ok {
@@ -120,7 +125,7 @@ func (e *execution) end(exited <-chan Exit, how ending) Exit {
 }
 
 // fade waits, as long as the grace lasts, for the tree to become empty; a wish without grace cuts it short.
-func (e *execution) fade(exited <-chan Exit, grace time.Duration) (exit Exit, seen bool) {
+func (e *execution) fade(exited <-chan Status, grace time.Duration) (exit Status, seen bool) {
 	limit := time.NewTimer(grace)
 	defer limit.Stop()
 	look := time.NewTicker(10 * time.Millisecond)
@@ -144,7 +149,7 @@ func (e *execution) fade(exited <-chan Exit, grace time.Duration) (exit Exit, se
 }
 
 // finish writes down how the first process ended.
-func (e *execution) finish(exit Exit, why Ending) {
+func (e *execution) finish(exit Status, why Ending) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.rec.Completed = time.Now()
@@ -168,7 +173,7 @@ func (e *execution) finish(exit Exit, why Ending) {
 
 // linger stays while processes that the command left behind are alive.
 func (e *execution) linger() {
-	ended := make(chan Exit)
+	ended := make(chan Status)
 	close(ended)
 	for pause := 10 * time.Millisecond; e.usage().Processes > 0; pause = min(2*pause, time.Second) {
 		again := time.NewTimer(pause)
@@ -264,6 +269,7 @@ func (e *execution) cancel(ctx context.Context) error {
 
 func (e *execution) answer(q Request) (Result, error) {
 	r := e.result()
+	e.told.Store(true)
 	if r.State != TimedOut || !q.NoPartial {
 		return r, nil
 	}

@@ -36,15 +36,15 @@ type Starter interface {
 // Tree is everything that one command started, however it forked.
 type Tree interface {
 	PID() int                    // of the first process
-	Wait() Exit                  // for the first process only; never for a pipe
+	Wait() Status                // for the first process only; never for a pipe
 	Signal(syscall.Signal) error // all of it, and no stranger
 	Kill() error                 // all of it; returns when it is gone
 	Usage() Usage                // of what is alive
 	Close() error                // kills what is left and gives everything back
 }
 
-// Exit is how a first process ended.
-type Exit struct {
+// Status is how a first process ended.
+type Status struct {
 	Code           int
 	Signal         string // the name of what killed it, SIGKILL for one; "" where it exited by itself
 	Peak           int64  // most resident memory of the tree, in bytes; 0: unknown
@@ -54,6 +54,6 @@ type Exit struct {
 // Usage is what a tree takes at one moment.
 type Usage struct {
 	Processes int
-	Resident  int64
+	Memory    int64
 	CPU       time.Duration
 }

@@ -52,6 +52,7 @@ type Runner struct {
 	live    sync.WaitGroup
 	buffers sync.Pool
 	jobs    *jobs
+	named   string // the ID of the only execution of a supervisor
 
 	mu     sync.Mutex
 	closed bool
@@ -86,6 +87,7 @@ func (r *Runner) Run(ctx context.Context, q Request) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	defer close(e.answered)
 	switch q.Mode {
 	case Background:
 		return e.result(), nil
@@ -112,10 +114,11 @@ func (r *Runner) begin(ctx context.Context, q Request) (*execution, error) {
 	r.forget()
 	r.mu.Unlock()
 	go func() {
-		defer r.giveBack()
 		e.live(r.limited(q.Timeout))
-		r.keepLately(e, q.Mode)
 		close(e.gone)
+		r.giveBack()
+		<-e.answered
+		r.keepLately(e)
 	}()
 	return e, nil
 }
@@ -219,9 +222,9 @@ func notStarted(err error, c Command) error {
 // recently is of how many ended executions the output stays at hand; the store has it for longer.
 const recently = 8
 
-// keepLately lets the output of e go, or that of the oldest one kept: a call that waited for the end has been answered.
-func (r *Runner) keepLately(e *execution, m Mode) {
-	if m == Foreground {
+// keepLately lets the output of e go where it was answered to its end, and that of the oldest one kept otherwise.
+func (r *Runner) keepLately(e *execution) {
+	if e.told.Load() {
 		e.drop()
 		return
 	}

@@ -1,0 +1,262 @@
+package output_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shell-exec/internal/output"
+)
+
+func init() {
+	children["endless"], children["many"], children["detach"] = endlessChild, manyChild, detachChild
+}
+
+func childRun(dir, name string, l output.Limits) (*output.Store, *output.Run, error) {
+	s, err := output.Open(dir, l, time.Now)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := s.Begin(context.Background(), output.About{ExecutionID: name, Name: name})
+	return s, r, err
+}
+
+// endlessChild DIR tells the id of a run and writes to it until it is killed: line n is n, to stdout where it is even.
+func endlessChild(args []string) error {
+	_, r, err := childRun(args[0], "endless", output.Limits{})
+	if err != nil {
+		return err
+	}
+	for n := 0; ; n++ {
+		if n == 1000 {
+			fmt.Println(r.ID())
+		}
+		to := output.Stdout
+		if n%2 == 1 {
+			to = output.Stderr
+		}
+		fmt.Fprintf(r.Writer(to), "%d\n", n)
+	}
+}
+
+func TestARunThatIsCutOffByACrashCanBeReadAndIsMarked(t *testing.T) {
+	w := newWorld(t)
+	s := w.open(output.Limits{})
+	for range 20 {
+		cmd := child(t, "endless", w.dir)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		id, err := bufio.NewReader(out).ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		id = strings.TrimSpace(id)
+		if got := w.info(s, id).State; got != output.Running {
+			t.Errorf("before the crash it is %s", got)
+		}
+		running := w.all(s, id, output.MaxPage, output.Base64)
+		if d, err := s.Delete(context.Background(), []string{id}, true); err != nil || len(d.Failed) != 1 {
+			t.Errorf("what is running was deleted: %v", err)
+		}
+		cmd.Process.Kill()
+		cmd.Wait()
+		if got := w.info(s, id).State; got != output.CutOff {
+			t.Errorf("after the crash it is %s", got)
+		}
+		text := w.all(s, id, output.MaxPage, output.Base64)
+		inOrder(t, text)
+		if !strings.HasPrefix(text, running) || len(running) < 1000 {
+			t.Errorf("%d bytes that were read while it ran are no beginning of %d", len(running), len(text))
+		}
+	}
+	s.Close()
+	if _, n, err := w.open(output.Limits{}).List(output.Filter{Type: output.Combined}); n != 20 || err != nil {
+		t.Errorf("after a restart there are %d: %v", n, err)
+	}
+}
+
+// inOrder fails unless text is 0, 1, 2 … by lines, whatever its last line is.
+func inOrder(t *testing.T, text string) {
+	t.Helper()
+	lines := strings.Split(text, "\n")
+	for n, line := range lines[:len(lines)-1] {
+		if line != strconv.Itoa(n) {
+			t.Fatalf("line %d is %q", n, line)
+		}
+	}
+}
+
+// manyChild DIR NAME COUNT makes runs one after the other, each of which can be told from its name.
+func manyChild(args []string) error {
+	count, err := strconv.Atoi(args[2])
+	if err != nil {
+		return err
+	}
+	s, err := output.Open(args[0], small(), time.Now)
+	if err != nil {
+		return err
+	}
+	for i := range count {
+		name := fmt.Sprintf("%s-%d", args[1], i)
+		r, err := s.Begin(context.Background(), output.About{ExecutionID: name, Name: name})
+		if err != nil {
+			return err
+		}
+		io.WriteString(r.Writer(output.Stdout), strings.Repeat(name+" ", 1000))
+		io.WriteString(r.Writer(output.Stderr), name)
+		if err := errors.Join(r.Err(), r.End()); err != nil {
+			return err
+		}
+	}
+	return s.Close()
+}
+
+func small() output.Limits { return output.Limits{Total: 400_000, Runs: 60} }
+
+func TestSeveralProcessesShareAStore(t *testing.T) {
+	w := newWorld(t)
+	const processes, each = 4, 100
+	var wait sync.WaitGroup
+	for i := range processes {
+		cmd := child(t, "many", w.dir, string(rune('a'+i)), strconv.Itoa(each))
+		wait.Go(func() {
+			if err := cmd.Run(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { wait.Wait(); close(done) }()
+	looks, seen := 0, map[string]bool{}
+	s := w.open(small())
+	for running := true; running; looks++ {
+		select {
+		case <-done:
+			running = false
+		default:
+		}
+		all, _, err := s.List(output.Filter{Type: output.Stdout})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range all {
+			if i.State == output.CutOff {
+				t.Errorf("%s is cut off", i.Name)
+			}
+			if wrong := misread(s, i); wrong != "" {
+				t.Error(wrong)
+			}
+			seen[i.ExecutionID] = true
+		}
+	}
+	if looks < 3 || len(seen) < each/2 {
+		t.Errorf("only %d runs were seen in %d looks", len(seen), looks)
+	}
+	s.Close()
+	w.open(small())
+	if files := w.files(); len(files) > 4*60+1 || len(files) < 30 {
+		t.Errorf("%d files are left", len(files))
+	}
+}
+
+// misread says what is wrong with an output of manyChild. It may go at any time.
+func misread(s *output.Store, i output.Info) string {
+	p, err := s.Read(i.ID, output.Window{Size: output.MaxPage})
+	if errors.Is(err, fault.NotFound) {
+		return ""
+	}
+	want := strings.Repeat(i.ExecutionID+" ", 1000)
+	if err != nil || i.State == output.Ended && len(p.Raw) > 0 && p.Content() != want {
+		return fmt.Sprintf("%s has %d bytes of %d: %v", i.Name, len(p.Raw), len(want), err)
+	}
+	return ""
+}
+
+// detachChild DIR starts a command that outlives it; what it reads comes from file 3.
+func detachChild(args []string) error {
+	s, err := output.Open(args[0], output.Limits{}, time.Now)
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	r, err := s.Begin(ctx, output.About{ExecutionID: "d", Name: "d", Detached: true})
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command("sh", "-c", "echo out; echo err >&2; read line; echo late")
+	stdout, stderr, err := r.Files(ctx)
+	if err != nil {
+		return err
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.NewFile(3, "stdin"), stdout, stderr
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	err = errors.Join(stdout.Close(), stderr.Close(), r.Note([]byte(`{"pid":`+strconv.Itoa(cmd.Process.Pid)+`}`)), r.Leave())
+	fmt.Println(r.ID())
+	return err
+}
+
+func TestADetachedCommandGoesOnForEveryStore(t *testing.T) {
+	w := newWorld(t)
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer write.Close()
+	cmd := child(t, "detach", w.dir)
+	cmd.ExtraFiles = []*os.File{read}
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read.Close()
+	id := strings.TrimSpace(string(out))
+	s := w.open(output.Limits{Total: 1}) // wants everything gone that may go
+	waitFor(t, func() bool { return w.read(s, id) == "out\nerr\n" })
+	if got := w.info(s, id); got.State != output.Running || !got.Detached || !strings.HasPrefix(string(got.Note), `{"pid":`) {
+		t.Errorf("%+v", got)
+	}
+	write.Close()
+	waitFor(t, func() bool { return w.info(s, id).State == output.CutOff })
+	if got := w.read(s, id); got != "out\nlate\nerr\n" {
+		t.Errorf("%q", got)
+	}
+	for range 2 {
+		if err := s.End(context.Background(), id, []byte(`{"code":null}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := w.info(s, id); got.State != output.Ended || string(got.Note) != `{"code":null}` {
+		t.Errorf("%+v", got)
+	}
+	s.Close()
+	if got := w.names(w.open(output.Limits{Total: 1}), output.Filter{}); got != "" {
+		t.Errorf("left is %s", got)
+	}
+}
+
+// waitFor gives up only when nobody could wait any longer.
+func waitFor(t *testing.T, done func() bool) {
+	t.Helper()
+	for begin := time.Now(); !done(); time.Sleep(time.Millisecond) {
+		if time.Since(begin) > 30*time.Second {
+			t.Fatal("it never came")
+		}
+	}
+}

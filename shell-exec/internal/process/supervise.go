@@ -1,0 +1,143 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+)
+
+// Supervise is the whole life of a process that watches over one detached job. It reads the order from in, answers on
+// out and closes both, and returns when nothing of the job is left. signals are those that this process gets: they are
+// for the job.
+func Supervise(c Config, in io.ReadCloser, out io.WriteCloser, signals <-chan os.Signal) error {
+	defer out.Close()
+	var o order
+	err := json.NewDecoder(in).Decode(&o)
+	if err = errors.Join(err, in.Close()); err != nil || !isID(o.ID) {
+		return fault.New(fault.ParamMalformed, "there is no order to watch over a command", "Only the server starts this").Because(err)
+	}
+	s, err := supervise(c, o)
+	if err != nil {
+		f := fault.From(err)
+		return errors.Join(err, json.NewEncoder(out).Encode(reply{Code: f.Code, Msg: f.Msg, Do: f.Do}))
+	}
+	if err := json.NewEncoder(out).Encode(reply{Record: s.job.Record}); err != nil {
+		s.execution.ask(ending{ByCancel, 0}) // who ordered it is gone, and could tell nobody
+	}
+	_ = out.Close()
+	return s.watch(signals)
+}
+
+// supervisor is one job in the process that watches over it.
+type supervisor struct {
+	root      *os.Root
+	execution *execution
+	job       job
+}
+
+func supervise(c Config, o order) (*supervisor, error) {
+	jobs, err := openJobs(c)
+	if err != nil {
+		return nil, err
+	}
+	c.Jobs, c.Supervisor = "", nil
+	r, err := New(c)
+	if err != nil {
+		return nil, err
+	}
+	r.named = o.ID
+	o.Request.Mode = Detached
+	e, err := r.begin(context.Background(), o.Request)
+	if err != nil {
+		return nil, err
+	}
+	close(e.answered)
+	s := &supervisor{root: jobs.root, execution: e}
+	s.job = job{Record: e.record(), Supervisor: identify(os.Getpid()), First: identify(e.tree.PID())}
+	if err := s.write(); err != nil {
+		e.ask(ending{ByCancel, 0})
+		<-e.gone
+		return nil, noState(err)
+	}
+	return s, nil
+}
+
+// toWrite is how often the file tells how much was written.
+const toWrite = 2 * time.Second
+
+// watch passes signals on and writes down what happens.
+func (s *supervisor) watch(signals <-chan os.Signal) error {
+	defer s.root.Close()
+	news := time.NewTicker(toWrite)
+	defer news.Stop()
+	done := s.execution.done
+	for {
+		select {
+		case sig := <-signals:
+			s.pass(sig)
+			continue
+		case <-news.C:
+			if s.execution.written.Load() == s.job.Written {
+				continue
+			}
+		case <-done:
+			done = nil
+		case <-s.execution.gone:
+			s.job.Record = s.execution.record()
+			return s.write()
+		}
+		s.job.Record = s.execution.record()
+		_ = s.write() // a full disk: the next one may fit
+	}
+}
+
+// toKill is what a supervisor is sent in place of KILL, which it could not act on.
+const toKill = syscall.SIGQUIT
+
+// send gives the job a signal, by its supervisor where there is one.
+func (j job) send(s syscall.Signal) error {
+	if !j.Supervisor.alive() {
+		return j.First.signal(s)
+	}
+	if s == syscall.SIGKILL {
+		s = toKill
+	}
+	return j.Supervisor.signal(s)
+}
+
+func (s *supervisor) pass(sig os.Signal) {
+	switch sig {
+	case syscall.SIGTERM:
+		s.execution.ask(ending{ByTermination, mercy})
+	case toKill:
+		s.execution.ask(ending{ByTermination, 0})
+	default:
+		if number, ok := sig.(syscall.Signal); ok {
+			_ = s.execution.use(func(t Tree) error { return t.Signal(number) })
+		}
+	}
+}
+
+// write replaces the job's file: who reads it sees the old one or the new one.
+func (s *supervisor) write() error {
+	text, err := json.Marshal(s.job)
+	if err != nil {
+		return err
+	}
+	name, draft := s.job.ID+jobFile, s.job.ID+".new"
+	if old, err := s.root.ReadFile(name); err == nil && bytes.Equal(old, text) {
+		return nil
+	}
+	if err := s.root.WriteFile(draft, text, 0o600); err != nil {
+		_ = s.root.Remove(draft)
+		return err
+	}
+	return s.root.Rename(draft, name)
+}

@@ -1,0 +1,126 @@
+package sandbox
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// alive is false for what is only a status that nobody has asked for yet.
+func (p process) alive() bool { return p.state != 'Z' && p.state != 'X' && p.state != 'x' }
+
+// pids are the numbers of all processes, oldest numbers first.
+func pids() ([]int, error) {
+	d, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	var out []int
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			out = append(out, pid)
+		}
+	}
+	return out, nil
+}
+
+// census is every process.
+func census() ([]process, error) {
+	all, err := pids()
+	var out []process
+	for _, pid := range all {
+		if p, ok := look(pid); ok {
+			out = append(out, p)
+		}
+	}
+	return out, err
+}
+
+const ticks = 100 // USER_HZ: the same on every processor that Go runs on
+
+// look reads what /proc says of a process; false where there is none.
+func look(pid int) (process, bool) {
+	line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return process{}, false
+	}
+	// The name may contain anything, parentheses and spaces too.
+	end := bytes.LastIndexByte(line, ')')
+	if end < 0 {
+		return process{}, false
+	}
+	f := bytes.Fields(line[end+1:])
+	if len(f) < 22 {
+		return process{}, false
+	}
+	number := func(field int) int64 {
+		n, _ := strconv.ParseInt(string(f[field-3]), 10, 64)
+		return n
+	}
+	return process{
+		pid:     pid,
+		state:   f[0][0],
+		parent:  int(number(4)),
+		session: int(number(6)),
+		cpu:     time.Duration(number(14)+number(15)) * time.Second / ticks,
+		start:   uint64(number(22)),
+		memory:  number(24) * int64(os.Getpagesize()),
+	}, true
+}
+
+// share is what a process holds in memory, of what it shares with others only
+// its part. It takes the kernel a walk through the page tables.
+func (p process) share() int64 {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/smaps_rollup")
+	if err != nil {
+		return p.memory // it hides itself, or is gone
+	}
+	for line := range bytes.Lines(text) {
+		if rest, ok := bytes.CutPrefix(line, []byte("Pss:")); ok {
+			if f := bytes.Fields(rest); len(f) > 0 {
+				n, _ := strconv.ParseInt(string(f[0]), 10, 64)
+				return n << 10
+			}
+		}
+	}
+	return p.memory
+}
+
+// signal reaches the process p and never another one: pidfd_open holds on to
+// whoever has the number, and then the start time tells who that is.
+func (p process) signal(sig unix.Signal) error {
+	fd, err := unix.PidfdOpen(p.pid, 0)
+	if err == unix.ENOSYS { // before Linux 5.3
+		if now, ok := look(p.pid); !ok || now.start != p.start {
+			return unix.ESRCH
+		}
+		return unix.Kill(p.pid, sig)
+	}
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	if now, ok := look(p.pid); !ok || now.start != p.start {
+		return unix.ESRCH
+	}
+	return unix.PidfdSendSignal(fd, sig, nil, 0)
+}
+
+// newest is the number that was given to a process last.
+func newest() int {
+	b, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return 0
+	}
+	f := bytes.Fields(b)
+	n, _ := strconv.Atoi(string(f[len(f)-1]))
+	return n
+}

@@ -1,0 +1,101 @@
+package sandbox
+
+import (
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// domain holds the processes of a Landlock domain: those that its thread may
+// signal, and no others (ABI 6, LANDLOCK_SCOPE_SIGNAL). A process cannot leave
+// its domain, whatever it does.
+type domain struct {
+	thread *thread
+	canary *canary
+	first  int       // the number of the process that began it
+	began  time.Time // before first was there
+	pids   int       // where numbers begin anew
+}
+
+// guard proves, on the thread, that signals stay inside. Without it a signal to
+// everybody would be one to everybody of this user.
+func (d *domain) guard() error {
+	if unix.Gettid() != d.thread.id {
+		return fmt.Errorf("thread %d instead of %d", unix.Gettid(), d.thread.id)
+	}
+	return d.canary.unreachable()
+}
+
+func (d *domain) strike(sig unix.Signal) error {
+	return d.thread.run(func() error {
+		if err := d.guard(); err != nil {
+			return err
+		}
+		if err := unix.Kill(-1, sig); err != nil && err != unix.ESRCH && err != unix.EPERM {
+			return err
+		}
+		return nil
+	})
+}
+
+func (d *domain) members() ([]process, error) {
+	candidates, err := d.candidates()
+	if err != nil {
+		return nil, err
+	}
+	var reached []int
+	err = d.thread.run(func() error {
+		if err := d.guard(); err != nil {
+			return err
+		}
+		for _, pid := range candidates {
+			if unix.Kill(pid, 0) == nil {
+				reached = append(reached, pid)
+			}
+		}
+		return nil
+	})
+	var out []process
+	for _, pid := range reached {
+		if p, ok := look(pid); ok && p.alive() {
+			out = append(out, p)
+		}
+	}
+	return out, err
+}
+
+const (
+	few    = 512         // numbers; to ask the kernel about so many is cheaper than to list /proc
+	recent = time.Second // no machine gives out a million numbers in that time
+	many   = 1 << 20
+)
+
+// candidates are the numbers that members may have. What began a moment ago has
+// only numbers that were given out since; they can be counted through, threads
+// among them.
+func (d *domain) candidates() ([]int, error) {
+	last := newest()
+	if d.pids < many || last < d.first || last-d.first > few || time.Since(d.began) > recent {
+		all, err := pids()
+		return without(all, unix.Getpid()), err
+	}
+	var out []int
+	for pid := d.first; pid <= last; pid++ {
+		out = append(out, pid)
+	}
+	return without(out, unix.Getpid()), nil
+}
+
+// without leaves out this process, whose threads may always signal each other.
+func without(pids []int, self int) []int {
+	out := pids[:0]
+	for _, pid := range pids {
+		if pid != self {
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+func (d *domain) release() { d.thread.end() }

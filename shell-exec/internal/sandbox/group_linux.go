@@ -1,0 +1,90 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// group holds the processes of a control group (version 2). Children are born
+// into it, and none can leave that may not write to the tree of groups.
+type group struct {
+	dir    string
+	thread *thread
+}
+
+// newGroup makes a group beneath parent, with the limits that the parent hands on.
+func newGroup(parent string, l Limits) (*group, error) {
+	dir, err := os.MkdirTemp(parent, "mcp-command-")
+	if err != nil {
+		return nil, err
+	}
+	g := &group{dir: dir}
+	if l.Memory > 0 {
+		g.set("memory.max", strconv.FormatInt(l.Memory, 10))
+		g.set("memory.oom.group", "1")
+	}
+	if l.Processes > 0 {
+		g.set("pids.max", strconv.Itoa(l.Processes))
+	}
+	return g, nil
+}
+
+// set sets a limit where the group has it; where it has not, the tree is watched anyway.
+func (g *group) set(name, value string) {
+	_ = os.WriteFile(filepath.Join(g.dir, name), []byte(value), 0)
+}
+
+// take puts a process into the group.
+func (g *group) take(pid int) error {
+	return os.WriteFile(filepath.Join(g.dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0)
+}
+
+func (g *group) pids() ([]int, error) {
+	text, err := os.ReadFile(filepath.Join(g.dir, "cgroup.procs"))
+	if err != nil {
+		return nil, err
+	}
+	var out []int
+	for _, line := range strings.Fields(string(text)) {
+		if pid, err := strconv.Atoi(line); err == nil {
+			out = append(out, pid)
+		}
+	}
+	return out, nil
+}
+
+func (g *group) members() ([]process, error) {
+	all, err := g.pids()
+	var out []process
+	for _, pid := range all {
+		if p, ok := look(pid); ok && p.alive() {
+			out = append(out, p)
+		}
+	}
+	return out, err
+}
+
+func (g *group) strike(sig unix.Signal) error {
+	if sig == unix.SIGKILL {
+		return os.WriteFile(filepath.Join(g.dir, "cgroup.kill"), []byte("1"), 0)
+	}
+	all, err := g.members()
+	for _, p := range all {
+		if e := p.signal(sig); e != nil && e != unix.ESRCH {
+			err = e
+		}
+	}
+	return err
+}
+
+// release removes the group, which is empty.
+func (g *group) release() {
+	if g.thread != nil {
+		g.thread.end()
+	}
+	_ = os.Remove(g.dir)
+}

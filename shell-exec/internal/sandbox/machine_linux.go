@@ -1,0 +1,92 @@
+package sandbox
+
+import (
+	"os"
+	"strconv"
+	"strings"
+
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+
+	"github.com/multiollama/mcp-server/shared/seccomp"
+)
+
+// machine is what the kernel can do. Tests take from it to force what other
+// machines lack.
+type machine struct {
+	landlock int    // the ABI; 0 without Landlock
+	seccomp  bool   // system-call filters
+	group    string // a directory of control groups that is ours to divide; "" for none
+	pids     int    // numbers of processes end here
+}
+
+func inspect() machine {
+	return machine{landlock: landlockABI(), seccomp: seccomp.Available(), group: ownGroup(), pids: lastPID()}
+}
+
+// landlockABI is the version of Landlock to be used: 0 where there is none. 6
+// and 7 without the fix of erratum 2 count as 5: there a thread in a domain can
+// no longer signal the other threads of its process, which the Go runtime does
+// all the time.
+func landlockABI() int {
+	abi, err := ll.LandlockGetABIVersion()
+	if err != nil {
+		return 0
+	}
+	if errata, err := ll.LandlockGetErrata(); abi >= 6 && (err != nil || errata&2 == 0) {
+		return 5
+	}
+	return abi
+}
+
+// scoped reports whether a domain keeps signals inside.
+func (m machine) scoped() bool { return m.landlock >= 6 }
+
+// ownGroup is the control group (version 2) that this process is in, if groups
+// may be made in it and killed at once (Linux 5.14).
+func ownGroup() string {
+	dir := groupDir()
+	if dir == "" || unix.Access(dir, unix.W_OK) != nil {
+		return ""
+	}
+	probe, err := os.MkdirTemp(dir, "mcp-probe-")
+	if err != nil {
+		return ""
+	}
+	defer os.Remove(probe)
+	if unix.Access(probe+"/cgroup.kill", unix.W_OK) != nil || unix.Access(probe+"/cgroup.procs", unix.W_OK) != nil {
+		return ""
+	}
+	return dir
+}
+
+// groupDir is where the control group of this process stands in the file system.
+func groupDir() string {
+	mounts, err := os.ReadFile("/proc/self/mounts")
+	if err != nil {
+		return ""
+	}
+	self, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return ""
+	}
+	var mount string
+	for line := range strings.Lines(string(mounts)) {
+		if f := strings.Fields(line); len(f) > 2 && f[2] == "cgroup2" {
+			mount = f[1]
+		}
+	}
+	for line := range strings.Lines(string(self)) {
+		if path, ok := strings.CutPrefix(strings.TrimSpace(line), "0::"); ok && mount != "" {
+			return strings.TrimSuffix(mount+path, "/")
+		}
+	}
+	return ""
+}
+
+// lastPID is where the numbers of processes begin anew.
+func lastPID() int {
+	b, _ := os.ReadFile("/proc/sys/kernel/pid_max")
+	n, _ := strconv.Atoi(strings.TrimSpace(string(b)))
+	return n
+}

@@ -1,0 +1,96 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+
+	"github.com/multiollama/mcp-server/shared/seccomp"
+)
+
+// plan is rules as the kernel takes them. A thread that enters it is bound.
+type plan struct {
+	ruleset *os.File // nil without Landlock
+	filter  seccomp.Program
+	seen    []inode // what the caller's names led to
+	made    time.Time
+}
+
+// enter binds the calling thread, which must never run anything else again.
+func (p *plan) enter() error {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("no_new_privs: %w", err)
+	}
+	if p.ruleset != nil {
+		defer runtime.KeepAlive(p.ruleset)
+		if err := ll.LandlockRestrictSelf(int(p.ruleset.Fd()), 0); err != nil {
+			return fmt.Errorf("landlock: %w", err)
+		}
+	}
+	if p.filter != nil {
+		if err := p.filter.ThisThread(); err != nil {
+			return fmt.Errorf("seccomp: %w", err)
+		}
+	}
+	return nil
+}
+
+// newPlan compiles rules for m. namespaced: see filter.
+func (m machine) newPlan(r Rules, home string, namespaced bool) (*plan, error) {
+	p := &plan{made: time.Now()}
+	if m.seccomp {
+		p.filter = filter(m.landlock, r.Network, namespaced)
+	}
+	if m.landlock == 0 {
+		return p, nil
+	}
+	var err error
+	p.ruleset, p.seen, err = ruleset(m.landlock, r.Network || namespaced, grants(r, home))
+	return p, err
+}
+
+// plans keeps the plans of the last few rules: most commands have the same, and
+// to look up a hundred paths takes as long as to start a program.
+type plans struct {
+	mu    sync.Mutex
+	known map[string]*plan
+}
+
+const (
+	maxPlans = 16
+	maxAge   = 5 * time.Second // then a tool that was installed meanwhile is seen
+)
+
+// of is the plan of r. One that is kept is good only while the caller's names
+// lead where they did.
+func (k *plans) of(m machine, r Rules, home string) (*plan, error) {
+	key := fmt.Sprintf("%q %q %q %t", r.Read, r.Write, r.Temp, r.Network)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if p := k.known[key]; p != nil && p.fresh() {
+		return p, nil
+	}
+	p, err := m.newPlan(r, home, false)
+	if err != nil {
+		return nil, err
+	}
+	if k.known == nil || len(k.known) >= maxPlans {
+		k.known = map[string]*plan{}
+	}
+	k.known[key] = p
+	return p, nil
+}
+
+func (p *plan) fresh() bool {
+	for _, at := range p.seen {
+		if !at.same() {
+			return false
+		}
+	}
+	return time.Since(p.made) < maxAge
+}

@@ -1,0 +1,217 @@
+package sandbox
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+)
+
+// start makes a thread for the command, binds it, and starts the command there.
+func (s *Sandbox) start(c Command, f Files) (*Tree, error) {
+	free := s.mode == Off || c.Rules.UnsafeUnrestricted
+	if s.mode == Required && free {
+		return nil, fault.New(fault.Forbidden, "a command may not run outside of the sandbox, which is required", "Run it by hand")
+	}
+	l := &launch{s: s, c: c, free: free}
+	l.means = s.machine.means(s.level == 2)
+	if free {
+		l.means = s.machine.without().means(false)
+	}
+	t, err := l.tree(f)
+	if err != nil {
+		return nil, startFailed(c, err)
+	}
+	return t, nil
+}
+
+// without is the machine for what is not restricted.
+func (m machine) without() machine { return machine{group: m.group, pids: m.pids} }
+
+// launch is a command on its way.
+type launch struct {
+	s     *Sandbox
+	c     Command
+	free  bool // not restricted
+	means means
+
+	thread *thread
+	began  time.Time
+	space  *space // with bySpace
+	mark   string // with byLineage
+}
+
+// tree starts the command and makes its holder.
+func (l *launch) tree(f Files) (*Tree, error) {
+	var err error
+	if l.thread, err = newThread(l.enter); err != nil {
+		l.abandon()
+		return nil, err
+	}
+	l.began = time.Now()
+	l.s.family.starting.RLock()
+	defer l.s.family.starting.RUnlock()
+	var g *group
+	if l.means == byGroup {
+		if g, err = newGroup(l.s.machine.group, l.c.Limits); err != nil {
+			l.abandon()
+			return nil, err
+		}
+	}
+	first, err := l.begin(f, g)
+	if err != nil {
+		l.abandon()
+		if g != nil {
+			g.release()
+		}
+		return nil, err
+	}
+	l.s.family.began(first.Pid)
+	t := newTree(first, l.holder(first.Pid, g), l.c, nil)
+	t.parted = func() { l.s.forget(t) }
+	l.s.remember(t)
+	go t.await(func() { l.s.family.ended(first.Pid) })
+	go t.watch()
+	return t, nil
+}
+
+// enter binds the thread.
+func (l *launch) enter() error {
+	switch {
+	case l.free:
+		return nil
+	case l.s.level == 2:
+		return l.enterNamespaces()
+	}
+	p, err := l.s.plans.of(l.s.machine, l.c.Rules, l.s.home)
+	if err != nil {
+		return err
+	}
+	return p.enter()
+}
+
+// abandon gives back what a start that failed had taken.
+func (l *launch) abandon() {
+	l.thread.end()
+	if l.space != nil {
+		l.space.close()
+	}
+}
+
+func (l *launch) holder(first int, g *group) holder {
+	switch l.means {
+	case byDomain:
+		return &domain{thread: l.thread, canary: l.s.canary, first: first, began: l.began, pids: l.s.machine.pids}
+	case bySpace:
+		l.space.thread, l.space.first = l.thread, first
+		return l.space
+	case byGroup:
+		g.thread = l.thread
+		return g
+	}
+	looks := l.s.machine.landlock > 0 && !l.free
+	return newLineage(l.thread, looks, l.s.family, l.mark, first)
+}
+
+// begin starts the first process on the thread, and bounds it.
+func (l *launch) begin(f Files, g *group) (*os.Process, error) {
+	files, close, err := f.open()
+	if err != nil {
+		return nil, err
+	}
+	defer close()
+	if g != nil {
+		return l.beginInGroup(files, g)
+	}
+	return l.exec(l.c.Path, l.c.Args, files)
+}
+
+func (l *launch) exec(path string, args []string, files []*os.File) (*os.Process, error) {
+	attr := &os.ProcAttr{Dir: l.c.Dir, Env: l.c.Env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true, Setctty: l.c.Terminal}}
+	if attr.Env == nil {
+		attr.Env = []string{} // nil would be ours
+	}
+	if l.means == byLineage {
+		l.mark = "MCP_COMMAND=" + rand.Text()
+		attr.Env = append(attr.Env[:len(attr.Env):len(attr.Env)], l.mark)
+	}
+	if !l.c.Detached {
+		attr.Sys.Pdeathsig = unix.SIGKILL // of the thread, which lives as long as the tree
+	}
+	var p *os.Process
+	err := l.thread.run(func() (err error) {
+		p, err = os.StartProcess(path, args, attr)
+		return err
+	})
+	if err == nil {
+		setLimits(p.Pid, l.c.Limits)
+	}
+	return p, err
+}
+
+// beginInGroup lets a shell wait until the group has taken it before it becomes
+// the command: nothing is ever outside. The kernel's own way to be born in a group
+// is clone3, which the filter does not let pass.
+func (l *launch) beginInGroup(files []*os.File, g *group) (*os.Process, error) {
+	if err := unix.Access(l.c.Path, unix.X_OK); err != nil {
+		return nil, &os.PathError{Op: "exec", Path: l.c.Path, Err: err}
+	}
+	wait, goOn, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer wait.Close()
+	defer goOn.Close()
+	const gate = `read -r now <&3 && exec "$0" "$@" 3<&-`
+	args := append([]string{"sh", "-c", gate, l.c.Path}, l.c.Args[1:]...)
+	p, err := l.exec("/bin/sh", args, append(files, wait))
+	if err != nil {
+		return nil, err
+	}
+	if err := g.take(p.Pid); err != nil {
+		_ = p.Kill()
+		_, _ = p.Wait()
+		return nil, fmt.Errorf("control group: %w", err)
+	}
+	_, err = goOn.WriteString("\n")
+	return p, err
+}
+
+// open gives every stream a file: /dev/null for those that have none.
+func (f Files) open() (files []*os.File, close func(), err error) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, file := range []*os.File{f.Stdin, f.Stdout, f.Stderr} {
+		if file == nil {
+			file = null
+		}
+		files = append(files, file)
+	}
+	return files, func() { null.Close() }, nil
+}
+
+// startFailed says why a command did not start.
+func startFailed(c Command, err error) error {
+	var already *fault.Error
+	switch {
+	case errors.As(err, &already):
+		return already
+	case errors.Is(err, unix.ENOENT):
+		return fault.New(fault.StartFailed, "there is no such program, or what it needs to run is missing: "+c.Path, "Look for the program in PATH").With("program", c.Path).Because(err)
+	case errors.Is(err, unix.EACCES):
+		return fault.New(fault.StartFailed, "the program may not be run: "+c.Path, "Make it executable, or allow reading its directory (--read-path)").With("program", c.Path).Because(err)
+	case errors.Is(err, unix.E2BIG):
+		return fault.New(fault.StartFailed, "the arguments and the environment are too long for this system", "Pass them in a file or on the standard input").Because(err)
+	case errors.Is(err, unix.EAGAIN):
+		return fault.New(fault.LimitReached, "the system has no room for another process", "Wait until others have ended").Because(err)
+	}
+	return fault.New(fault.StartFailed, "the command could not be started", "See the audit log for the cause").With("program", c.Path).Because(err)
+}
