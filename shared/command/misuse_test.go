@@ -1,8 +1,12 @@
 package command_test
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/multiollama/mcp-server/shared/command"
 )
 
 func TestMisuseEndsWith2AndSaysWhatWasMeant(t *testing.T) {
@@ -49,4 +53,21 @@ func TestHelpNamesEveryCommandAndFlag(t *testing.T) {
 func TestCompletionIsThere(t *testing.T) {
 	contains(t, "the script", newWorld(t).must(t, 0, "completion", "bash").out, "fake-server")
 	contains(t, "completion", newWorld(t).must(t, 0, "__complete", "config", "claude-").out, "claude-code", "claude-desktop")
+}
+
+func TestAServerHasCommandsOfItsOwn(t *testing.T) {
+	w := newWorld(t)
+	w.program.Verbs = []command.Verb{{Use: "policy", Short: "Look at rules", Verbs: []command.Verb{{
+		Use: "check COMMAND", Least: 1, Most: 1, Words: []command.Word{{Name: "argv", Doc: "as a list"}},
+		Run: func(_ context.Context, act command.Act) (int, error) {
+			fmt.Fprintln(act.Stdout, act.Args[0], act.Words["argv"], act.Settings.Count("greetings"))
+			return 3, nil
+		},
+	}}}}
+	if got := w.must(t, 3, "policy", "check", "ls", "--argv", "[]", "--greetings", "7").out; got != "ls [] 7\n" {
+		t.Errorf("got %q", got)
+	}
+	w.must(t, 2, "policy", "check")
+	contains(t, "help", w.must(t, 0, "policy").out, "check")
+	contains(t, "help", w.must(t, 0, "--help").out, "policy")
 }

@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -39,6 +38,8 @@ type Program struct {
 	// Defaults, where not nil, changes defaults by what is already known, the
 	// vocabulary above all. It runs after the settings are loaded.
 	Defaults func(*settings.Set)
+	// Verbs are further commands of this server alone.
+	Verbs []Verb
 	// MaxMessage is the bytes of one message of a host, and of the arguments on
 	// the stdin of call; 0 is 16 MiB.
 	MaxMessage int
@@ -129,6 +130,9 @@ func (a *app) root() *cobra.Command {
 	a.set.Bind(root.PersistentFlags())
 	root.AddCommand(a.serveCommand(), a.toolsCommand(), a.callCommand(), a.doctorCommand(),
 		a.configCommand(), a.auditCommand(), a.versionCommand())
+	for _, v := range a.Verbs {
+		root.AddCommand(a.verb(v))
+	}
 	a.adoptCompletion(root)
 	return root
 }
@@ -158,16 +162,20 @@ func (a *app) load() (*settings.Set, error) {
 	return a.set, nil
 }
 
-// errFailed ends a run with exit code 1 when what there is to say has been said.
-var errFailed = errors.New("failed")
+// exited ends a run with an exit code, when what there is to say has been said.
+type exited int
+
+func (e exited) Error() string { return fmt.Sprint("exit code ", int(e)) }
+
+const errFailed exited = 1
 
 // report says what went wrong and gives the exit code.
 func (a *app) report(err error) int {
-	switch {
-	case err == nil:
+	if err == nil {
 		return 0
-	case errors.Is(err, errFailed):
-		return 1
+	}
+	if code, ok := errors.AsType[exited](err); ok {
+		return int(code)
 	}
 	e := fault.From(err)
 	fmt.Fprintln(a.env.Stderr, e.Error())
@@ -182,7 +190,7 @@ func (a *app) report(err error) int {
 
 // open is the service that set asks for, with its vocabulary picked.
 func (a *app) open(ctx context.Context, set *settings.Set) (*Service, error) {
-	service, err := a.Open(ctx, set, a.own(set, runtime.GOOS))
+	service, err := a.Open(ctx, set, a.own(set))
 	if err != nil || service.Vocabulary.Name != "" {
 		return service, err
 	}

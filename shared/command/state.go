@@ -2,6 +2,7 @@ package command
 
 import (
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/multiollama/mcp-server/shared/fault"
@@ -36,9 +37,9 @@ const project = "mcp-server"
 
 // own is what belongs to this program. The rotated files of the audit log begin
 // with its name.
-func (a *app) own(set *settings.Set, goos string) Own {
+func (a *app) own(set *settings.Set) Own {
 	var own Own
-	if dir := stateDir(goos, a.env.Environ); dir != "" {
+	if dir := stateDir(runtime.GOOS, a.env.Environ); dir != "" {
 		own.State = filepath.Join(dir, project)
 		own.Files = append(own.Files, glob.Quote(own.State))
 	}
