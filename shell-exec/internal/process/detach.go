@@ -45,7 +45,6 @@ func (r *Runner) detach(ctx context.Context, q Request) (Result, error) {
 		return Result{}, r.full()
 	}
 	r.jobs.prune()
-	q.Progress = nil
 	answer, err := r.supervisor(ctx, order{ID: newID(), Request: q})
 	if err != nil {
 		return Result{}, err

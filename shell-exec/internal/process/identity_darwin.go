@@ -25,3 +25,6 @@ func (i identity) signal(s syscall.Signal) error {
 	}
 	return unix.Kill(i.PID, s)
 }
+
+// session is what is known of the session that i leads: i.
+func (i identity) session() []identity { return []identity{i} }

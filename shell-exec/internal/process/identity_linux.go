@@ -5,28 +5,62 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
+// Fields of /proc/PID/stat after the name, which stands in parentheses and may hold anything, parentheses too.
+const (
+	statState   = 0
+	statSession = 3
+	statStart   = 19
+)
+
+// stat is those fields; nil where there is no process of that number that runs.
+func stat(pid int) [][]byte {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil
+	}
+	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
+	if len(fields) <= statStart || bytes.ContainsAny(fields[statState], "ZX") {
+		return nil
+	}
+	return fields
+}
+
 // born is when a process began, in ticks of this boot; "" where there is none that runs.
 func born(pid int) string {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return ""
-	}
-	// The name stands in parentheses and may hold anything, parentheses too: fields are counted from the last one on.
-	const state, start = 0, 19
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if len(fields) <= start || bytes.ContainsAny(fields[state], "ZX") {
-		return ""
-	}
+	fields := stat(pid)
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
+	if fields == nil || err != nil {
 		return ""
 	}
-	return string(bytes.TrimSpace(boot)) + "/" + string(fields[start])
+	return string(bytes.TrimSpace(boot)) + "/" + string(fields[statStart])
+}
+
+// session is the processes of the session that i leads, itself included; none where i is not there.
+func (i identity) session() []identity {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	var all []identity
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		if fields := stat(pid); fields != nil && string(fields[statSession]) == strconv.Itoa(i.PID) {
+			all = append(all, identify(pid))
+		}
+	}
+	if !i.alive() { // as late as this: it was there all the time, so the session was its own
+		return nil
+	}
+	return append(all, i)
 }
 
 // signal reaches the very process or nobody: the descriptor is taken first, and looked at before it is used.

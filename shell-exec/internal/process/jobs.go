@@ -42,19 +42,23 @@ func openJobs(c Config) (*jobs, error) {
 	if c.Jobs == "" {
 		return j, nil
 	}
-	if err := os.MkdirAll(c.Jobs, 0o700); err != nil {
+	var err error
+	if j.root, err = openState(c.Jobs); err != nil {
 		return nil, noState(err)
 	}
-	if err := os.Chmod(c.Jobs, 0o700); err != nil {
-		return nil, noState(err)
-	}
-	root, err := os.OpenRoot(c.Jobs)
-	if err != nil {
-		return nil, noState(err)
-	}
-	j.root = root
 	j.prune()
 	return j, nil
+}
+
+// openState opens a directory that is, or becomes, this user's alone.
+func openState(dir string) (*os.Root, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(dir, 0o700); err != nil {
+		return nil, err
+	}
+	return os.OpenRoot(dir)
 }
 
 func noState(err error) error {
@@ -142,6 +146,13 @@ func (j *jobs) result(id string) (Result, error) {
 	return Result{Record: found.Record}, err
 }
 
+// close gives the directory back; jobs go on.
+func (j *jobs) close() {
+	if j.root != nil {
+		_ = j.root.Close()
+	}
+}
+
 // await looks again and again: the job is another process's, and may be an earlier server's.
 func (j *jobs) await(ctx context.Context, id string, patience time.Duration) (Result, error) {
 	limit := time.NewTimer(patience)
@@ -184,23 +195,35 @@ func (j *jobs) prune() {
 	}
 }
 
-// terminate asks the supervisor, which holds the whole tree. Where it was killed, the first process is all that is left to name.
+// terminate asks the supervisor, which holds the whole tree.
 func (j *jobs) terminate(ctx context.Context, pid int, signal syscall.Signal, name string, missing error) (Terminated, error) {
 	for _, one := range j.all() {
 		if one.PID != pid || !one.alive() {
 			continue
 		}
-		if err := one.send(signal); err != nil && !errors.Is(err, syscall.ESRCH) {
-			return Terminated{}, fault.From(err)
-		}
-		left, err := j.vanish(ctx, one.ID, signal)
+		left, err := j.end(ctx, one, signal)
 		return Terminated{Record: left.Record, Sent: name, Ended: !left.alive()}, err
 	}
 	return Terminated{}, missing
 }
 
+// end sends the signal, again where the supervisor ended before it could act on it.
+func (j *jobs) end(ctx context.Context, one job, signal syscall.Signal) (job, error) {
+	for {
+		supervised := one.Supervisor.alive()
+		if err := one.send(ctx, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return one, fault.From(err)
+		}
+		left, err := j.vanish(ctx, one, signal)
+		if err != nil || !left.alive() || !supervised || left.Supervisor.alive() {
+			return left, err
+		}
+		one = left
+	}
+}
+
 // vanish waits for what a signal brings about.
-func (j *jobs) vanish(ctx context.Context, id string, signal syscall.Signal) (job, error) {
+func (j *jobs) vanish(ctx context.Context, one job, signal syscall.Signal) (job, error) {
 	patience := reaction
 	if signal == syscall.SIGTERM || signal == syscall.SIGKILL {
 		patience = mercy + toVanish
@@ -209,10 +232,11 @@ func (j *jobs) vanish(ctx context.Context, id string, signal syscall.Signal) (jo
 	defer limit.Stop()
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
+	supervised := one.Supervisor.alive()
 	for {
 		j.reap()
-		left, err := j.load(id)
-		if err != nil || !left.alive() {
+		left, err := j.load(one.ID)
+		if err != nil || !left.alive() || supervised && !left.Supervisor.alive() {
 			return left, err
 		}
 		select {

@@ -52,7 +52,7 @@ type Request struct {
 	DropStderr        bool          // what goes there is thrown away; it blocks nobody
 	NoPartial         bool          // a time-out is an error, not an answer with what came so far
 
-	Progress func(Progress) // called while the call waits and something new was written; nil: never
+	Progress func(Progress) `json:"-"` // called while the call waits and something new was written; nil: never
 }
 
 // Progress is what a waiting call can tell.

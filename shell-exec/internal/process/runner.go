@@ -274,6 +274,7 @@ func (r *Runner) Close() error {
 	defer limit.Stop()
 	select {
 	case <-done:
+		r.jobs.close()
 		return nil
 	case <-limit.C:
 		return fault.New(fault.Internal, fmt.Sprintf("%d commands are still there after they were killed", len(r.slots)),

@@ -43,9 +43,9 @@ type supervisor struct {
 }
 
 func supervise(c Config, o order) (*supervisor, error) {
-	jobs, err := openJobs(c)
+	root, err := openState(c.Jobs)
 	if err != nil {
-		return nil, err
+		return nil, noState(err)
 	}
 	c.Jobs, c.Supervisor = "", nil
 	r, err := New(c)
@@ -59,7 +59,7 @@ func supervise(c Config, o order) (*supervisor, error) {
 		return nil, err
 	}
 	close(e.answered)
-	s := &supervisor{root: jobs.root, execution: e}
+	s := &supervisor{root: root, execution: e}
 	s.job = job{Record: e.record(), Supervisor: identify(os.Getpid()), First: identify(e.tree.PID())}
 	if err := s.write(); err != nil {
 		e.ask(ending{ByCancel, 0})
@@ -102,14 +102,39 @@ func (s *supervisor) watch(signals <-chan os.Signal) error {
 const toKill = syscall.SIGQUIT
 
 // send gives the job a signal, by its supervisor where there is one.
-func (j job) send(s syscall.Signal) error {
+func (j job) send(ctx context.Context, s syscall.Signal) error {
 	if !j.Supervisor.alive() {
-		return j.First.signal(s)
+		return j.orphan(ctx, s)
 	}
 	if s == syscall.SIGKILL {
 		s = toKill
 	}
 	return j.Supervisor.signal(s)
+}
+
+// orphan signals a job whose supervisor was killed: as much of it as can be told from strangers, which is the session of its
+// first process while that lives. What follows no TERM is killed.
+func (j job) orphan(ctx context.Context, s syscall.Signal) error {
+	kin := j.First.session()
+	if len(kin) == 0 {
+		return syscall.ESRCH
+	}
+	for _, one := range kin {
+		_ = one.signal(s)
+	}
+	if s != syscall.SIGTERM {
+		return nil
+	}
+	limit := time.NewTimer(mercy)
+	defer limit.Stop()
+	select {
+	case <-limit.C:
+	case <-ctx.Done():
+	}
+	for _, one := range kin {
+		_ = one.signal(syscall.SIGKILL)
+	}
+	return nil
 }
 
 func (s *supervisor) pass(sig os.Signal) {

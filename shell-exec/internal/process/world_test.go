@@ -134,7 +134,7 @@ func newWorld(t *testing.T, change ...func(*process.Config)) *world {
 	must(t, err)
 	t.Cleanup(func() { must(t, w.store.Close()) })
 	w.config = process.Config{Starter: bare{}, Store: w.store, Jobs: jobs,
-		Supervisor: []string{"/usr/bin/env", "PROCESS_TEST_CHILD=supervisor", self(t), jobs, stored}}
+		Supervisor: []string{"/usr/bin/env", "SUPERVISOR_" + w.mark, "PROCESS_TEST_CHILD=supervisor", self(t), jobs, stored}}
 	for _, f := range change {
 		f(&w.config)
 	}
@@ -142,8 +142,13 @@ func newWorld(t *testing.T, change ...func(*process.Config)) *world {
 	must(t, err)
 	t.Cleanup(func() {
 		must(t, w.Runner.Close())
-		for _, pid := range marked(w.mark) {
-			_ = syscall.Kill(pid, syscall.SIGKILL)
+		if !eventually(func() bool {
+			for _, pid := range marked("\x00" + w.mark) {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+			return len(marked(w.mark)) == 0
+		}) {
+			t.Error("something of this test is still there")
 		}
 	})
 	return w
@@ -174,7 +179,7 @@ func (w *world) run(script string, m process.Mode, change ...func(*process.Reque
 }
 
 // alive is how many processes of this world there are.
-func (w *world) alive() int { return len(marked(w.mark)) }
+func (w *world) alive() int { return len(marked("\x00" + w.mark)) }
 
 // stays until so many processes are alive, or a long time passed.
 func (w *world) until(n int) {
