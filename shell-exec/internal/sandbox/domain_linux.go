@@ -50,7 +50,7 @@ func (d *domain) members() ([]process, error) {
 			return err
 		}
 		for _, pid := range candidates {
-			if unix.Kill(pid, 0) == nil {
+			if unix.Tgkill(pid, pid, 0) == nil { // for threads alone there is no such group
 				reached = append(reached, pid)
 			}
 		}
@@ -65,18 +65,20 @@ func (d *domain) members() ([]process, error) {
 	return out, err
 }
 
-const (
-	few    = 512         // numbers; to ask the kernel about so many is cheaper than to list /proc
-	recent = time.Second // no machine gives out a million numbers in that time
-	many   = 1 << 20
-)
+const few = 512 // numbers; to ask the kernel about so many is cheaper than to list /proc
+
+// recent reports whether no machine could have given out all numbers since: a
+// fork takes longer than a microsecond.
+func (d *domain) recent() bool {
+	return time.Since(d.began) < min(time.Second, time.Duration(d.pids)*time.Microsecond)
+}
 
 // candidates are the numbers that members may have. What began a moment ago has
 // only numbers that were given out since; they can be counted through, threads
 // among them.
 func (d *domain) candidates() ([]int, error) {
 	last := newest()
-	if d.pids < many || last < d.first || last-d.first > few || time.Since(d.began) > recent {
+	if last < d.first || last-d.first > few || !d.recent() {
 		all, err := pids()
 		return without(all, unix.Getpid()), err
 	}

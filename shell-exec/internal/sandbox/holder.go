@@ -26,4 +26,3 @@ type process struct {
 	cpu                  time.Duration
 	memory               int64 // bytes in memory, shared ones included
 }
-

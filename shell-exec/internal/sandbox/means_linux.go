@@ -4,11 +4,11 @@ package sandbox
 type means int
 
 const (
-	_        means = iota
-	byDomain       // Landlock's signal scope
-	bySpace        // a PID namespace, at level 2
-	byGroup        // a control group
-	byLineage      // parents, sessions and what Landlock lets its thread look at
+	_         means = iota
+	byDomain        // Landlock's signal scope
+	bySpace         // a PID namespace, at level 2
+	byGroup         // a control group
+	byLineage       // parents, sessions and what Landlock lets its thread look at
 )
 
 func (m means) String() string {

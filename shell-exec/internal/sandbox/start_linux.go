@@ -75,9 +75,14 @@ func (l *launch) tree(f Files) (*Tree, error) {
 	l.s.family.began(first.Pid)
 	t := newTree(first, l.holder(first.Pid, g), l.c, nil)
 	t.parted = func() { l.s.forget(t) }
-	l.s.remember(t)
+	open := l.s.remember(t)
 	go t.await(func() { l.s.family.ended(first.Pid) })
 	go t.watch()
+	if !open {
+		t.detached = false
+		_ = t.Close()
+		return nil, fault.New(fault.Unavailable, "the server is ending", "Start it again")
+	}
 	return t, nil
 }
 
@@ -138,6 +143,9 @@ func (l *launch) exec(path string, args []string, files []*os.File) (*os.Process
 		attr.Env = []string{} // nil would be ours
 	}
 	if l.means == byLineage {
+		if err := adopt(); err != nil {
+			return nil, err
+		}
 		l.mark = "MCP_COMMAND=" + rand.Text()
 		attr.Env = append(attr.Env[:len(attr.Env):len(attr.Env)], l.mark)
 	}

@@ -24,7 +24,7 @@ func privatePaths() []string {
 		"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/security/opasswd",
 		"/etc/ssh", "/etc/ssl/private", "/etc/pki/tls/private", "/etc/pki/private", "/etc/letsencrypt", "/etc/krb5.keytab",
 		"/etc/kubernetes", "/etc/rancher", "/etc/docker", "/etc/wireguard", "/etc/openvpn", "/etc/ipsec.secrets", "/etc/ppp",
-		"/etc/NetworkManager/system-connections", "/etc/wpa_supplicant", "/etc/netplan", "/etc/cloud", 
+		"/etc/NetworkManager/system-connections", "/etc/wpa_supplicant", "/etc/netplan", "/etc/cloud",
 		"/etc/mysql/debian.cnf", "/etc/exim4/passwd.client", "/etc/postfix/sasl", "/etc/aws", "/etc/boto.cfg",
 	}
 }

@@ -1,0 +1,105 @@
+package sandbox
+
+import "fmt"
+
+const (
+	needLandlock = "Use Linux 5.13 or newer with Landlock enabled (lsm=landlock,… on the kernel's command line)"
+	needTruncate = "Use Linux 6.2 or newer (Landlock ABI 3)"
+	needScope    = "Use Linux 6.12 or newer (Landlock ABI 6, with the fix of its erratum 2), or --sandbox-level 2"
+	needSeccomp  = "Use a kernel with CONFIG_SECCOMP_FILTER, on amd64 or arm64"
+	needUserNS   = "Allow user namespaces: sysctl user.max_user_namespaces=1000, and on Ubuntu an AppArmor profile for this program with `userns,` " +
+		"(or kernel.apparmor_restrict_unprivileged_userns=0); in a container, one that may make them"
+	wantUserNS = "Use --sandbox-level 2"
+	tellUs     = "Do not rely on it; report this with the kernel's version"
+)
+
+// promise is one line of the report: what enforces it here.
+type promise struct {
+	name     string
+	enforced bool
+	by       string
+	fix      string
+}
+
+func (m machine) promises() []promise {
+	by := fmt.Sprintf("Landlock (ABI %d)", m.landlock)
+	return []promise{
+		{"read", m.landlock > 0, by, needLandlock},
+		{"write", m.landlock >= 3, by, needTruncate},
+		{"network", m.seccomp, "a system-call filter", needSeccomp},
+		{"processes", m.landlock > 0, by, needScope},
+		{"kernel", m.seccomp, "a system-call filter", needSeccomp},
+	}
+}
+
+// report says of every promise what was seen. err is why nothing could be tried.
+func (m machine) report(tried map[string]outcome, err error) Report {
+	var out Report
+	for _, p := range m.promises() {
+		out = append(out, p.part(tried[p.name], err))
+	}
+	return out
+}
+
+func (p promise) part(saw outcome, err error) Part {
+	part := Part{Name: p.name}
+	switch {
+	case err != nil:
+		part.Why, part.Fix = "it could not be tried: "+cause(err), p.fix
+	case !p.enforced:
+		part.Why, part.Fix = "this kernel cannot forbid it", p.fix
+	case saw.escaped != "":
+		part.Why, part.Fix = p.by+" does not forbid "+saw.escaped, p.fix
+	case saw.refused == 0:
+		part.Why, part.Fix = p.by+" is in force, but there was nothing to try it on", "Run the server where something exists that a command may not touch"
+	default:
+		part.Holds, part.Why = true, fmt.Sprintf("%s forbids it: all %d attempts were refused", p.by, saw.refused)
+	}
+	return part
+}
+
+func (s *Sandbox) killPart(err error) Part {
+	by := s.machine.means(s.level == 2)
+	switch {
+	case err != nil:
+		return Part{Name: "kill", Why: by.String() + " did not end a command: " + cause(err), Fix: tellUs}
+	case by == byLineage:
+		return Part{Name: "kill", Why: "only a walk through /proc finds what a command started, and that can be outrun", Fix: needScope}
+	}
+	return Part{Name: "kill", Holds: true, Why: by.String() + " ended a command with everything it had started, and nothing else"}
+}
+
+func (s *Sandbox) limitsPart(err error) Part {
+	if err != nil {
+		return Part{Name: "limits", Why: "they could not be tried: " + cause(err), Fix: tellUs}
+	}
+	why := "each process is bound by the kernel (RLIMIT_DATA, _FSIZE, _CPU), their sum is watched"
+	if s.machine.means(s.level == 2) == byGroup {
+		why += ", and by the control group where it has the controllers"
+	}
+	return Part{Name: "limits", Holds: true, Why: why}
+}
+
+// namespacesPart is level 2, which closes what level 1 leaves open.
+func (s *Sandbox) namespacesPart(err error) Part {
+	switch {
+	case err != nil:
+		return Part{Name: "namespaces", Why: "this process may not make them: " + cause(err), Fix: needUserNS}
+	case s.level == 2:
+		return Part{Name: "namespaces", Holds: true, Why: "every command has mounts of its own: modes and times outside cannot be changed, other programs' sockets and temporary files are out of sight"}
+	}
+	why := "not asked for: modes and times of files outside can be changed where the user may"
+	if s.machine.landlock < 9 {
+		why += ", and with the network on local sockets of other programs reached"
+	}
+	return Part{Name: "namespaces", Beyond: true, Why: why, Fix: wantUserNS}
+}
+
+// switchedOff is the report of a sandbox that is none.
+func switchedOff() Report {
+	var out Report
+	for _, name := range []string{"read", "write", "network", "processes", "kernel", "kill", "limits", "namespaces"} {
+		out = append(out, Part{Name: name, Why: "the sandbox is off", Fix: "Use --sandbox auto or required"})
+	}
+	return out
+}

@@ -1,0 +1,80 @@
+package sandbox
+
+import (
+	"sync"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+)
+
+// Sandbox starts commands. It is safe for use by many at once.
+type Sandbox struct {
+	mode    Mode
+	level   int
+	home    string
+	machine machine
+	canary  *canary
+	family  *family
+	plans   plans
+
+	mu     sync.Mutex
+	trees  map[*Tree]bool
+	closed bool
+}
+
+func newSandbox(o Options) (*Sandbox, Report, error) { return inspect().sandbox(o) }
+
+// sandbox is a sandbox on the machine m, and what became of trying it.
+func (m machine) sandbox(o Options) (*Sandbox, Report, error) {
+	s := &Sandbox{mode: o.Mode, level: o.Level, home: o.Home, machine: m, family: newFamily(), trees: map[*Tree]bool{}}
+	if o.Mode == Off {
+		return s, switchedOff(), nil
+	}
+	var err error
+	if s.canary, err = newCanary(); err != nil {
+		return nil, nil, fault.New(fault.Unavailable, "the sandbox could not be tried: /bin/sh does not start", "Install a shell, or use --sandbox off").Because(err)
+	}
+	report := s.try()
+	return s, report, nil
+}
+
+// remember keeps the tree for Close; false when that has begun.
+func (s *Sandbox) remember(t *Tree) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trees[t] = true
+	return !s.closed
+}
+
+func (s *Sandbox) forget(t *Tree) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.trees, t)
+}
+
+// Close ends every command that is not detached, and gives all back. Nothing may
+// be started afterwards.
+func (s *Sandbox) Close() error {
+	s.mu.Lock()
+	var left []*Tree
+	for t := range s.trees {
+		left = append(left, t)
+	}
+	already := s.closed
+	s.closed = true
+	s.mu.Unlock()
+	var wg sync.WaitGroup
+	errs := make([]error, len(left))
+	for i, t := range left {
+		wg.Go(func() { errs[i] = t.Close() })
+	}
+	wg.Wait()
+	if s.canary != nil && !already {
+		s.canary.close()
+	}
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,167 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// levelTwo is the variable that runs this test binary at level 2.
+const levelTwo = "SANDBOX_TEST_LEVEL"
+
+func TestMain(m *testing.M) {
+	level := 1
+	if os.Getenv(levelTwo) == "2" {
+		level = 2
+	}
+	code, done, err := Enter(level)
+	if err != nil {
+		fmt.Println("level 2:", err)
+		os.Exit(1)
+	}
+	if !done {
+		code = m.Run()
+	}
+	os.Exit(code)
+}
+
+func level() int {
+	if os.Getenv(levelTwo) == "2" {
+		return 2
+	}
+	return 1
+}
+
+// world is a home directory with secrets, a workspace and a directory outside.
+type world struct{ Home, Work, Temp, Outside string }
+
+func newWorld(t testing.TB) world {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	must(t, err)
+	w := world{root + "/home", root + "/home/work", root + "/temp", root + "/outside"}
+	for _, dir := range []string{w.Work, w.Temp, w.Outside, w.Home + "/.ssh", w.Home + "/.aws", w.Home + "/go/pkg/mod"} {
+		must(t, os.MkdirAll(dir, 0o755))
+	}
+	for name, content := range map[string]string{
+		w.Home + "/.ssh/id_ed25519":        "secret key",
+		w.Home + "/.aws/credentials":       "secret key",
+		w.Home + "/.npmrc":                 "secret token",
+		w.Home + "/.gitconfig":             "[user]\n\tname = Nobody\n\temail = nobody@example.org\n[safe]\n\tdirectory = *\n",
+		w.Home + "/go/pkg/mod/module.file": "module",
+		w.Outside + "/file":                "outside",
+		w.Work + "/file":                   "inside",
+	} {
+		must(t, os.WriteFile(name, []byte(content), 0o644))
+	}
+	return w
+}
+
+func (w world) rules() Rules { return Rules{Write: []string{w.Work}, Temp: w.Temp} }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// newBox is a sandbox that must keep all of its promises.
+func newBox(t testing.TB, home string) *Sandbox {
+	t.Helper()
+	s, report, err := New(Options{Mode: Required, Level: level(), Home: home})
+	if err != nil {
+		t.Skipf("SKIPPED: no sandbox on this machine: %v", err)
+	}
+	if !report.Holds() {
+		t.Fatalf("%+v", report)
+	}
+	t.Cleanup(func() { must(t, s.Close()) })
+	return s
+}
+
+// shell is a command line for /bin/sh.
+func (w world) shell(script string, args ...string) Command {
+	return Command{
+		Path: "/bin/sh", Args: append([]string{"sh", "-c", script, "sh"}, args...), Dir: w.Work, Rules: w.rules(),
+		Env: append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.Home}, ToolEnv(w.Temp, w.Temp)...),
+	}
+}
+
+// result is what a command did.
+type result struct {
+	Status
+	out string
+}
+
+func (r result) ok() bool { return r.Code == 0 && r.Signal == "" }
+
+// run starts a command, waits for its first process and returns its output.
+func run(t testing.TB, s *Sandbox, c Command) result {
+	t.Helper()
+	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	must(t, err)
+	defer out.Close()
+	tree, err := s.Start(context.Background(), c, Files{Stdout: out, Stderr: out})
+	must(t, err)
+	defer func() { must(t, tree.Close()) }()
+	status := tree.Wait()
+	text, err := os.ReadFile(out.Name())
+	must(t, err)
+	return result{status, string(text)}
+}
+
+func TestEveryPromiseIsTriedAndHolds(t *testing.T) {
+	_, report, err := New(Options{Mode: Auto, Level: level()})
+	must(t, err)
+	for _, part := range report {
+		t.Logf("%-10s %-5v %s", part.Name, part.Holds, part.Why)
+	}
+	if !report.Holds() {
+		t.Skip("SKIPPED: this machine does not keep all promises")
+	}
+}
+
+func TestAProgramRunsAndSaysHowItEnded(t *testing.T) {
+	w := newWorld(t)
+	s := newBox(t, w.Home)
+	for _, c := range []struct {
+		script string
+		code   int
+		signal string
+	}{
+		{"exit 0", 0, ""},
+		{"exit 7", 7, ""},
+		{"kill -TERM $$", -1, "SIGTERM"},
+		{"kill -9 $$", -1, "SIGKILL"},
+	} {
+		got := run(t, s, w.shell(c.script))
+		if got.Code != c.code || got.Signal != c.signal {
+			t.Errorf("%s: %+v", c.script, got)
+		}
+	}
+	if got := run(t, s, w.shell(`echo "$PWD" > file; cat file; echo oops >&2`)); got.out != w.Work+"\noops\n" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// eventually waits for what must come, and fails when it does not.
+func eventually(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	for range 10000 {
+		if is() {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatal(what + " never came")
+}
+
+var _ = unix.SIGKILL
+var _ = strings.TrimSpace

@@ -1,0 +1,94 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// space holds the processes of a PID namespace. It has a first process of its
+// own, which does nothing but bury the dead: the namespace, and what a command
+// leaves in the background, lasts as long as that does, and not a moment longer.
+type space struct {
+	init   *os.Process
+	thread *thread
+	first  int
+}
+
+// newSpace makes a PID namespace for what the calling thread starts from now on.
+func newSpace() (*space, error) {
+	if err := unix.Unshare(unix.CLONE_NEWPID); err != nil {
+		return nil, fmt.Errorf("PID namespace: %w", err)
+	}
+	// The file is open in spite of what covers its name; it could also have been replaced.
+	p, err := os.StartProcess("/proc/self/exe", []string{"init"}, &os.ProcAttr{
+		Dir: "/", Env: []string{role + "=" + roleInit}, Files: []*os.File{nil, nil, nil},
+		Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGKILL},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("first process of a PID namespace: %w", err)
+	}
+	return &space{init: p}, nil
+}
+
+// bury is the work of the first process of a PID namespace.
+func bury() {
+	signal.Ignore(unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT)
+	signal.Ignore(unix.SIGCHLD) // the kernel then reaps by itself
+	select {}
+}
+
+// members are those that descend from the first process of the command or of
+// the namespace: there is nobody else there that an orphan could go to.
+func (s *space) members() ([]process, error) {
+	all, err := census()
+	in := map[int]bool{s.first: true, s.init.Pid: true}
+	for grown := true; grown; {
+		grown = false
+		for _, p := range all {
+			if in[p.parent] && !in[p.pid] {
+				in[p.pid], grown = true, true
+			}
+		}
+	}
+	var out []process
+	for _, p := range all {
+		if in[p.pid] && p.pid != s.init.Pid && p.alive() {
+			out = append(out, p)
+		}
+	}
+	return out, err
+}
+
+func (s *space) strike(sig unix.Signal) error {
+	if sig == unix.SIGKILL {
+		return ignoreGone(s.init.Kill()) // the kernel takes the rest with it
+	}
+	all, err := s.members()
+	for _, p := range all {
+		if e := ignoreGone(p.signal(sig)); e != nil {
+			err = e
+		}
+	}
+	return err
+}
+
+func ignoreGone(err error) error {
+	if err == unix.ESRCH || err == os.ErrProcessDone {
+		return nil
+	}
+	return err
+}
+
+func (s *space) close() {
+	_ = s.init.Kill()
+	_, _ = s.init.Wait()
+}
+
+func (s *space) release() {
+	s.close()
+	s.thread.end()
+}
