@@ -45,10 +45,7 @@ type ended struct {
 
 func (l line) encode() ([]byte, error) {
 	b, err := json.Marshal(l)
-	if err != nil {
-		return nil, fault.New(fault.ParamMalformed, "the note about an output is not JSON", "Pass valid JSON").Because(err)
-	}
-	return append(b, '\n'), nil
+	return append(b, '\n'), err
 }
 
 // record is all lines about a run taken together.
@@ -150,10 +147,20 @@ func (s *Store) held(run, part string) (bool, error) {
 	return !free, failed("read", err)
 }
 
+func acceptable(note json.RawMessage) error {
+	if len(note) > mostNote {
+		return fault.New(fault.ParamInvalid, "the note about an output is too long", "Shorten it").With("limit_bytes", mostNote)
+	}
+	if !json.Valid(note) {
+		return fault.New(fault.ParamMalformed, "the note about an output is not JSON", "Pass valid JSON")
+	}
+	return nil
+}
+
 // note adds a note, and leaves room for the end.
 func note(f *os.File, text json.RawMessage) error {
-	if len(text) > mostNote {
-		return fault.New(fault.ParamInvalid, "the note about an output is too long", "Shorten it").With("limit_bytes", mostNote)
+	if err := acceptable(text); err != nil {
+		return err
 	}
 	info, err := f.Stat()
 	if err != nil {

@@ -15,5 +15,5 @@ const (
 	MostRows = mostRows
 )
 
-// MostTurns is how many turns are kept of a run.
-const MostTurns = mostTurns
+// Bound sets how many turns are kept of a run.
+func (s *Store) Bound(turns int) { s.mostTurns = turns }

@@ -40,9 +40,14 @@ func TestAFullDiskIsToldAndWhatIsStoredStays(t *testing.T) {
 		t.Errorf("%d bytes are stored and %d dropped", stored, dropped)
 	}
 	w.end(r)
+	fill(t, w.dir)
 	_, err := s.Begin(context.Background(), output.About{Name: "none"})
-	if err != nil { // a file system may have room for a small file still
-		refused(t, err, fault.DiskFull)
+	refused(t, err, fault.DiskFull)
+	late := s.Later(output.About{Name: "none"})
+	w.write(late, output.Stdout, "text")
+	refused(t, late.End(), fault.DiskFull)
+	if late.Dropped(output.Stdout) != 4 {
+		t.Errorf("%d bytes were dropped of a run that could not be stored", late.Dropped(output.Stdout))
 	}
 	if got := w.info(s, r.OutputID(output.Stdout)); got.State != output.Ended || got.Dropped != dropped {
 		t.Errorf("%+v", got)
@@ -55,6 +60,22 @@ func TestAFullDiskIsToldAndWhatIsStoredStays(t *testing.T) {
 	}
 	if next := w.ran(s, "next", "text"); w.read(s, next.ID()) != "text" {
 		t.Error("there is no room again")
+	}
+}
+
+// fill takes what room is left on a file system.
+func fill(t *testing.T, dir string) {
+	t.Helper()
+	f, err := os.Create(dir + "/ballast")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for err == nil {
+		_, err = f.Write(make([]byte, 4096))
+	}
+	if !errors.Is(err, unix.ENOSPC) {
+		t.Fatal(err)
 	}
 }
 

@@ -39,7 +39,7 @@ func (r *Run) turn(to int) {
 	st := &r.streams[o.who]
 	before := o.at
 	o.at[o.who] = st.size - int64(unfinished(st.tail))
-	if o.turns == mostTurns || !o.tell(to) {
+	if o.turns == r.store.mostTurns || !o.tell(to) {
 		o.at, o.ended = before, true
 		return
 	}

@@ -9,25 +9,24 @@ import (
 )
 
 func TestBeyondSoManyTurnsNothingIsLost(t *testing.T) {
-	if testing.Short() {
-		t.Skip("writes 600,000 times")
-	}
 	w := newWorld(t)
 	s := w.open(output.Limits{})
+	const turns = 1000
+	s.Bound(turns)
 	r := w.begin(s, "x")
 	out, err := r.Writer(output.Stdout), r.Writer(output.Stderr)
-	for range output.MostTurns {
+	for range turns {
 		out.Write([]byte("o"))
 		err.Write([]byte("e"))
 	}
 	running := w.all(s, r.ID(), output.MaxPage, output.Base64)
 	w.end(r)
 	got := w.all(s, r.ID(), output.MaxPage, output.Base64)
-	pairs := output.MostTurns/2 - 1
+	pairs := turns/2 - 1
 	if want := strings.Repeat("oe", pairs); !strings.HasPrefix(running, want) || !strings.HasPrefix(got, running) {
 		t.Error("the beginning is not in its order")
 	}
-	if n := strings.Count(got, "o"); n != output.MostTurns || len(got) != 2*output.MostTurns {
+	if n := strings.Count(got, "o"); n != turns || len(got) != 2*turns {
 		t.Errorf("%d bytes, %d of them from stdout", len(got), n)
 	}
 }
@@ -74,6 +73,21 @@ func FuzzOrder(f *testing.F) {
 			}
 		}
 	})
+}
+
+func BenchmarkForgottenRun(b *testing.B) {
+	s, err := output.Open(b.TempDir(), output.Limits{}, time.Now)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	for b.Loop() {
+		r := s.Later(output.About{ExecutionID: "x", Name: "echo"})
+		r.Writer(output.Stdout).Write([]byte("hi\n"))
+		if err := r.Forget(); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
 
 func BenchmarkRun(b *testing.B) {

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,14 +21,27 @@ import (
 type Run struct {
 	store *Store
 	id    string
+	told  begun
 
 	mu      sync.Mutex
-	about   *os.File
+	about   *os.File // nil while the run is only held in memory
+	held    []part
+	heldFor int // bytes in held
+	noted   json.RawMessage
 	streams [3]stream // in the order of streams()
 	order   order
 	err     error // why something was dropped first
+	lost    bool  // the run could not be stored at all
 	over    bool
 }
+
+// part is something that was written to one stream.
+type part struct {
+	to   int
+	text []byte
+}
+
+const mostHeld = 64 << 10 // bytes of a run that is not on the disk
 
 type stream struct {
 	file    *os.File // nil until something is written
@@ -39,25 +53,65 @@ type stream struct {
 // Begin makes room for the outputs of a run and says that it goes on, until End or the death of this process. A full
 // disk is fault.DiskFull.
 func (s *Store) Begin(ctx context.Context, a About) (*Run, error) {
-	b := begun{Time: s.clock().UTC().Round(0), ExecutionID: a.ExecutionID, Name: shorten(a.Name, mostName), Detached: a.Detached}
-	first, err := line{Begun: &b}.encode()
-	if err != nil {
+	r := s.Later(a)
+	if err := r.Keep(ctx); err != nil {
 		return nil, err
 	}
-	r := &Run{store: s, id: newID()}
+	return r, nil
+}
+
+// Later is a run that touches the disk only when it must: when Keep is called, when it has written more than 64 KiB, or
+// at its End. Until then no list has it. A short command whose output was answered in full ends with Forget, and leaves
+// nothing.
+func (s *Store) Later(a About) *Run {
+	return &Run{store: s, id: newID(), told: begun{Time: s.clock().UTC().Round(0), ExecutionID: a.ExecutionID,
+		Name: shorten(a.Name, mostName), Detached: a.Detached}}
+}
+
+// Keep stores from now on what is written, and what was before.
+func (r *Run) Keep(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over {
+		return gone()
+	}
+	return failed("added to", r.keep(ctx))
+}
+
+func (r *Run) keep(ctx context.Context) error {
+	switch {
+	case r.about != nil:
+		return nil
+	case r.lost:
+		return r.err
+	}
+	first, err := line{Begun: &r.told, Note: r.noted}.encode()
+	if err != nil {
+		return err
+	}
+	if r.about, err = r.store.begin(ctx, r.id, first); err != nil {
+		return err
+	}
+	held := r.held
+	r.held, r.heldFor = nil, 0
+	for _, p := range held {
+		r.store.added.Add(int64(r.put(p.to, p.text)))
+	}
+	return nil
+}
+
+// begin makes and locks the file about a run, and lets others go where there are too many.
+func (s *Store) begin(ctx context.Context, run string, first []byte) (f *os.File, err error) {
 	err = s.locked(ctx, func() error {
 		if s.begun.Add(1) > int64(max(s.limits.Runs/runsStep, 1)) || s.full.Load() {
 			if err := s.sweep(); err != nil {
 				return err
 			}
 		}
-		r.about, err = s.create(ctx, r.id, first)
+		f, err = s.create(ctx, run, first)
 		return err
 	})
-	if err != nil {
-		return nil, failed("added to", err)
-	}
-	return r, nil
+	return f, err
 }
 
 // create makes and locks the file about a run. The store is locked, so that nobody finds the one without the other.
@@ -115,6 +169,35 @@ func (w writer) Write(p []byte) (int, error) {
 func (r *Run) write(to int, p []byte) (stored int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.about == nil && !r.lost && !r.over {
+		if r.heldFor+len(p) <= mostHeld {
+			r.hold(to, p)
+			return 0
+		}
+		r.keepOrLose()
+	}
+	return r.put(to, p)
+}
+
+func (r *Run) hold(to int, p []byte) {
+	r.held = append(r.held, part{to, bytes.Clone(p)})
+	r.heldFor += len(p)
+}
+
+// keepOrLose counts what is held as dropped, where it cannot be stored.
+func (r *Run) keepOrLose() {
+	if err := r.keep(context.Background()); err != nil {
+		r.because(failed("added to", err))
+		r.lost = true
+		for _, p := range r.held {
+			r.streams[p.to].dropped += int64(len(p.text))
+		}
+		r.held, r.heldFor = nil, 0
+	}
+}
+
+// put stores what there is room for, and counts the rest.
+func (r *Run) put(to int, p []byte) (stored int) {
 	st := &r.streams[to]
 	if keep := p[:r.room(st, len(p))]; len(keep) > 0 {
 		stored = r.add(to, keep)
@@ -125,7 +208,7 @@ func (r *Run) write(to int, p []byte) (stored int) {
 
 // room is how many of n bytes may still be stored.
 func (r *Run) room(st *stream, n int) int {
-	if st.dropped > 0 || r.over {
+	if st.dropped > 0 || r.over || r.lost {
 		return 0
 	}
 	if r.store.full.Load() {
@@ -174,10 +257,17 @@ func (r *Run) add(to int, p []byte) int {
 func (r *Run) Note(text json.RawMessage) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.over {
+	switch {
+	case r.over:
 		return gone()
+	case r.about != nil:
+		return failed("added to", note(r.about, text))
 	}
-	return failed("added to", note(r.about, text))
+	if err := acceptable(text); err != nil {
+		return err
+	}
+	r.noted = bytes.Clone(text)
+	return nil
 }
 
 func gone() error {
@@ -188,6 +278,9 @@ func gone() error {
 // so the run goes on, for every store, as long as one of its processes has one of them open. Neither the order of the
 // streams nor a limit is kept for them. The caller closes both when the command has started.
 func (r *Run) Files(ctx context.Context) (stdout, stderr *os.File, err error) {
+	if err = r.Keep(ctx); err != nil {
+		return nil, nil, err
+	}
 	if stdout, err = r.heldFile(ctx, Stdout); err != nil {
 		return nil, nil, failed("added to", err)
 	}
@@ -233,7 +326,11 @@ func (r *Run) End() error {
 	if r.over {
 		return nil
 	}
+	r.keepOrLose()
 	r.over = true
+	if r.lost {
+		return r.err
+	}
 	dropped := map[Type]int64{}
 	for i, st := range r.streams {
 		if st.dropped > 0 {
@@ -242,6 +339,21 @@ func (r *Run) End() error {
 	}
 	err := tell(r.about, line{Ended: &ended{Time: r.store.clock().UTC().Round(0), Dropped: dropped}})
 	return failed("added to", errors.Join(err, r.close()))
+}
+
+// Forget ends the run and removes what was stored of it.
+func (r *Run) Forget() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over {
+		return gone()
+	}
+	r.over, r.held = true, nil
+	if r.about == nil {
+		return nil
+	}
+	err := r.close()
+	return failed("deleted", errors.Join(err, r.store.locked(context.Background(), func() error { return r.store.remove(r.id) })))
 }
 
 // Leave gives the files of a detached run back without ending it.

@@ -34,6 +34,8 @@ type Store struct {
 	limits Limits
 	clock  func() time.Time
 
+	mostTurns int
+
 	mu   sync.Mutex
 	lock *os.File // guarded by mu
 
@@ -49,7 +51,7 @@ func Open(dir string, l Limits, clock func() time.Time) (*Store, error) {
 	if l.Stream < 0 || l.Total < 0 || l.Runs < 0 {
 		return nil, fault.New(fault.Misconfigured, "the limits of the stored outputs are below zero", "Give limits of zero or more")
 	}
-	s := &Store{limits: l.withDefaults(), clock: clock}
+	s := &Store{limits: l.withDefaults(), clock: clock, mostTurns: mostTurns}
 	if err := s.open(dir); err != nil {
 		return nil, failed("opened", err)
 	}

@@ -409,6 +409,67 @@ func TestNotesAreFoundAfterARestart(t *testing.T) {
 	}
 }
 
+func TestAShortRunLeavesNothing(t *testing.T) {
+	w := newWorld(t)
+	s := w.open(output.Limits{})
+	r := s.Later(output.About{Name: "echo"})
+	w.write(r, output.Stdout, "hi\n")
+	if err := r.Note(json.RawMessage(`{}`)); err != nil || len(w.files()) != 1 {
+		t.Errorf("%v, %v", w.files(), err)
+	}
+	if err := r.Forget(); err != nil || len(w.files()) != 1 {
+		t.Errorf("%v, %v", w.files(), err)
+	}
+	if _, err := s.Read(r.ID(), output.Window{}); err == nil {
+		t.Error("it can be read")
+	}
+}
+
+func TestARunIsStoredWhenItMustBe(t *testing.T) {
+	for what, c := range map[string]struct {
+		act  func(w *world, r *output.Run) error
+		more string
+	}{
+		"when it ends":          {func(w *world, r *output.Run) error { return r.End() }, ""},
+		"when it is to be kept": {func(w *world, r *output.Run) error { return r.Keep(context.Background()) }, ""},
+		"when it grows": {func(w *world, r *output.Run) error {
+			w.write(r, output.Stderr, strings.Repeat("x", 64<<10))
+			return nil
+		}, strings.Repeat("x", 64<<10)},
+	} {
+		w := newWorld(t)
+		s := w.open(output.Limits{})
+		r := s.Later(output.About{ExecutionID: "7", Name: "echo"})
+		w.write(r, output.Stderr, "a")
+		w.write(r, output.Stdout, "b")
+		w.write(r, output.Stderr, "c")
+		if err := r.Note(json.RawMessage(`{"pid":1}`)); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.act(w, r); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.all(s, r.ID(), output.MaxPage, ""); got != "abc"+c.more {
+			t.Errorf("%s: %.80q", what, got)
+		}
+		if got := w.info(s, r.ID()); got.ExecutionID != "7" || string(got.Note) != `{"pid":1}` {
+			t.Errorf("%s: %+v", what, got)
+		}
+		r.End()
+	}
+}
+
+func TestAStoredRunCanBeForgotten(t *testing.T) {
+	w := newWorld(t)
+	s := w.open(output.Limits{})
+	r := w.begin(s, "x")
+	w.write(r, output.Stdout, "a")
+	w.write(r, output.Stderr, "b")
+	if err := r.Forget(); err != nil || len(w.files()) != 1 {
+		t.Errorf("%v, %v", w.files(), err)
+	}
+}
+
 func TestEndlessNotesEndAndTheEndIsStillTold(t *testing.T) {
 	w := newWorld(t)
 	s := w.open(output.Limits{})
@@ -445,7 +506,7 @@ func TestLeftoversAndDamageHideNothingElse(t *testing.T) {
 		t.Errorf("there are %s", files)
 	}
 	s.Close()
-	s = w.open(output.Limits{Runs: 1})
+	w.open(output.Limits{Runs: 1})
 	if files := strings.Join(w.files(), " "); strings.Contains(files, bad.ID()) && strings.Contains(files, good.ID()) {
 		t.Errorf("there are %s", files)
 	}
