@@ -29,7 +29,13 @@ const (
 // MaxLength is how long a script may be: bash -c itself refuses 128 KiB.
 const MaxLength = 128<<10 - 1
 
-const maxNesting = 400
+// How deep brackets may nest, and how many && and | there may be: each stands one level
+// above the one before it in the tree.
+const (
+	maxNesting   = 400
+	maxOperators = 5_000
+	maxBlankings = 20
+)
 
 // Unreadable says why a text cannot be read, and where.
 type Unreadable struct {
@@ -53,7 +59,10 @@ func Parse(text string, g Grammar) (*syntax.File, error) {
 		return nil, err
 	}
 	// The parser continues a comment over a backslash at a line's end, bash does not.
-	for range maxNesting {
+	if !strings.Contains(text, "#") {
+		return file, nil
+	}
+	for range maxBlankings {
 		comments := commentsOf(file)
 		if at := ambiguousComment(text, comments); at >= 0 {
 			return nil, &Unreadable{at, "# directly after a word, which the shell may read as a part of the command"}
@@ -67,7 +76,7 @@ func Parse(text string, g Grammar) (*syntax.File, error) {
 		}
 		text = blanked
 	}
-	return nil, &Unreadable{0, "too many comments end in a backslash"}
+	return nil, &Unreadable{0, "comments end in backslashes again and again"}
 }
 
 func (g Grammar) variant() (syntax.LangVariant, bool) {
@@ -105,6 +114,9 @@ func unfit(text string) error {
 	}
 	if at := strings.IndexFunc(text, IsMark); at >= 0 {
 		return &Unreadable{at, "a character of the private use area"}
+	}
+	if strings.Count(text, "&&")+strings.Count(text, "|") > maxOperators {
+		return &Unreadable{0, "there are too many && and |"}
 	}
 	if at := tooDeep(text); at >= 0 {
 		return &Unreadable{at, "it is nested too deeply"}

@@ -3,7 +3,6 @@ package effect
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
 )
@@ -57,9 +56,7 @@ func manyFunctions(n int) string {
 
 func TestTheWorstShapesTakeBoundedWork(t *testing.T) {
 	for what, text := range worstShapes {
-		begin := time.Now()
 		report, err := OfText(world(cmdline.Bash), text)
-		println(what, time.Since(begin).Milliseconds(), report.Steps, len(report.Effects))
 		if err != nil {
 			t.Fatal(err)
 		}

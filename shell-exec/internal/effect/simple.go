@@ -117,7 +117,7 @@ func (r *reader) setVariable(s *scope, name string, v value, appends bool) {
 		v = single("").or(v)
 	}
 	for i, t := range v.texts {
-		if len(t) > maxText {
+		if len(t) > maxText || !r.spend(s, len(t)/32) {
 			v.texts[i] = string(cmdline.Hole)
 		}
 	}
