@@ -2,12 +2,10 @@ package sandbox
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,7 +14,7 @@ import (
 // It needs CAP_SYS_ADMIN in the user namespace, which Enter gives.
 func (l *launch) enterNamespaces() error {
 	allowed := grants(l.c.Rules, l.s.home)
-	if err := isolate(allowed, l.c.Rules.Network); err != nil {
+	if err := isolate(allowed, covers(l.s.home), l.c.Rules.Network); err != nil {
 		return err
 	}
 	if l.means == bySpace {
@@ -32,7 +30,7 @@ func (l *launch) enterNamespaces() error {
 	if err != nil {
 		return err
 	}
-	if err := dropCapabilities(); err != nil {
+	if err := dropCapabilities(0); err != nil {
 		return err
 	}
 	return p.enter()
@@ -41,13 +39,20 @@ func (l *launch) enterNamespaces() error {
 // scratch are directories that every command has to itself, empty at first.
 func scratch() []string { return []string{"/tmp", "/dev/shm", "/var/tmp"} }
 
-// hidden are directories with the sockets of other programs.
-func hidden() []string { return []string{"/run"} }
+// covers are the directories that empty ones come to lie over: scratch, and
+// those with the sockets of other programs, which no rule keeps a command from.
+func covers(home string) []string {
+	all := append(scratch(), "/run")
+	if home != "" && !contains(home, "/usr") {
+		all = append(all, home)
+	}
+	return slices.DeleteFunc(all, func(dir string) bool { return !isDir(dir) })
+}
 
 // isolate makes everything read-only except what may be written, puts empty
 // directories over those that are shared with others, and without network takes
 // all interfaces away but a loopback of its own.
-func isolate(allowed []grant, network bool) error {
+func isolate(allowed []grant, covers []string, network bool) error {
 	flags := unix.CLONE_FS | unix.CLONE_NEWNS | unix.CLONE_NEWIPC
 	if !network {
 		flags |= unix.CLONE_NEWNET
@@ -58,16 +63,16 @@ func isolate(allowed []grant, network bool) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
 		return fmt.Errorf("mounts to ourselves: %w", err)
 	}
-	kept, err := keep(allowed)
+	kept, err := keep(allowed, covers)
 	defer closeAll(kept)
 	if err != nil {
 		return err
 	}
-	if err := cover(); err != nil {
+	if err := cover(covers); err != nil {
 		return err
 	}
 	for _, k := range kept {
-		if err := k.place(); err != nil {
+		if err := k.place(covers); err != nil {
 			return err
 		}
 	}
@@ -110,12 +115,12 @@ type subtree struct {
 
 // keep takes hold of what may be written, and of what may be read beneath a
 // covered directory, before it is covered.
-func keep(allowed []grant) ([]subtree, error) {
+func keep(allowed []grant, covers []string) ([]subtree, error) {
 	var out []subtree
 	for _, g := range allowed {
 		path, err := filepath.EvalSymlinks(g.path)
 		write := g.rights&writeRights == writeRights
-		if err != nil || !write && !covered(path) || slices.ContainsFunc(out, func(k subtree) bool { return k.path == path && (k.write || !write) }) {
+		if err != nil || !write && !covered(path, covers) || slices.ContainsFunc(out, func(k subtree) bool { return k.path == path && (k.write || !write) }) {
 			continue
 		}
 		fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
@@ -138,16 +143,13 @@ func closeAll(kept []subtree) {
 }
 
 // covered reports whether an empty directory comes to lie over path.
-func covered(path string) bool {
-	return slices.ContainsFunc(slices.Concat(scratch(), hidden()), func(dir string) bool { return contains(dir, path) })
+func covered(path string, covers []string) bool {
+	return slices.ContainsFunc(covers, func(dir string) bool { return contains(dir, path) })
 }
 
-// cover lays empty file systems over scratch and hidden directories.
-func cover() error {
-	for _, dir := range slices.Concat(scratch(), hidden()) {
-		if !isDir(dir) {
-			continue
-		}
+// cover lays empty file systems over directories.
+func cover(dirs []string) error {
+	for _, dir := range dirs {
 		if err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777,size=512m"); err != nil {
 			return fmt.Errorf("empty %s: %w", dir, err)
 		}
@@ -156,8 +158,8 @@ func cover() error {
 }
 
 // place makes the name that a kept subtree is mounted on, where it was covered.
-func (k subtree) place() error {
-	if !covered(k.path) {
+func (k subtree) place(covers []string) error {
+	if !covered(k.path, covers) {
 		return nil
 	}
 	dir := k.path
@@ -203,25 +205,6 @@ func loopback() error {
 	lo.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
 	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo); err != nil {
 		return fmt.Errorf("loopback: %w", err)
-	}
-	return nil
-}
-
-// dropCapabilities takes every capability from the calling thread, for good.
-func dropCapabilities() error {
-	const last = 63
-	for c := uintptr(0); c <= last; c++ {
-		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.EPERM) {
-			return fmt.Errorf("capability %d: %w", c, err)
-		}
-	}
-	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
-		return fmt.Errorf("ambient capabilities: %w", err)
-	}
-	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var none [2]unix.CapUserData
-	if _, _, e := unix.RawSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none[0])), 0); e != 0 {
-		return fmt.Errorf("capabilities: %w", e)
 	}
 	return nil
 }

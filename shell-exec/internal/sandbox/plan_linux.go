@@ -26,6 +26,9 @@ func (p *plan) enter() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("no_new_privs: %w", err)
 	}
+	if err := dropCapabilities(rootKeeps); err != nil {
+		return err
+	}
 	if p.ruleset != nil {
 		defer runtime.KeepAlive(p.ruleset)
 		if err := ll.LandlockRestrictSelf(int(p.ruleset.Fd()), 0); err != nil {

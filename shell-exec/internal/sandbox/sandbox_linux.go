@@ -1,7 +1,12 @@
 package sandbox
 
 import (
+	"math"
+	"os"
+	"strconv"
 	"sync"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/multiollama/mcp-server/shared/fault"
 )
@@ -25,6 +30,7 @@ func newSandbox(o Options) (*Sandbox, Report, error) { return inspect().sandbox(
 
 // sandbox is a sandbox on the machine m, and what became of trying it.
 func (m machine) sandbox(o Options) (*Sandbox, Report, error) {
+	closeOnExec()
 	s := &Sandbox{mode: o.Mode, level: o.Level, home: o.Home, machine: m, family: newFamily(), trees: map[*Tree]bool{}}
 	if o.Mode == Off {
 		return s, switchedOff(), nil
@@ -77,4 +83,19 @@ func (s *Sandbox) Close() error {
 		}
 	}
 	return nil
+}
+
+// closeOnExec keeps what this process was itself started with, and never knew
+// of, from the commands.
+func closeOnExec() {
+	const first = 3
+	if unix.CloseRange(first, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) == nil {
+		return
+	}
+	entries, _ := os.ReadDir("/proc/self/fd") // before Linux 5.11
+	for _, e := range entries {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd >= first {
+			unix.CloseOnExec(fd)
+		}
+	}
 }

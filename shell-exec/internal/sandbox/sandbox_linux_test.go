@@ -5,17 +5,21 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // levelTwo is the variable that runs this test binary at level 2.
 const levelTwo = "SANDBOX_TEST_LEVEL"
 
 func TestMain(m *testing.M) {
+	if os.Getenv(deedOf) != "" {
+		if err := deeds(os.Args[1], os.Args[2]); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	level := 1
 	if os.Getenv(levelTwo) == "2" {
 		level = 2
@@ -162,6 +166,3 @@ func eventually(t testing.TB, what string, is func() bool) {
 	}
 	t.Fatal(what + " never came")
 }
-
-var _ = unix.SIGKILL
-var _ = strings.TrimSpace

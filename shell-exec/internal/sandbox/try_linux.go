@@ -93,6 +93,7 @@ func (s *Sandbox) acts(listener net.Listener) []act {
 	all := []act{
 		{"read", "reading the root directory", opens("/", unix.O_RDONLY|unix.O_DIRECTORY)},
 		{"processes", "looking into a stranger", s.canary.looked},
+		{"processes", "reading a stranger's environment", opens(fmt.Sprintf("/proc/%d/environ", s.canary.process.Pid), unix.O_RDONLY)},
 		{"kernel", "unshare", func() error { return unix.Unshare(0) }},
 		{"network", "a socket of AF_ALG", func() error { return socket(unix.AF_ALG, unix.SOCK_SEQPACKET) }},
 	}
@@ -101,7 +102,7 @@ func (s *Sandbox) acts(listener net.Listener) []act {
 	}
 	work, _ := os.Getwd()
 	for _, dir := range []string{s.home, work, os.TempDir()} {
-		if dir == "" || s.level == 2 && covered(dir) {
+		if dir == "" || s.level == 2 && covered(dir, covers(s.home)) {
 			continue // there every command has a directory of its own
 		}
 		all = append(all,
