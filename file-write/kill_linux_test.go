@@ -293,3 +293,18 @@ func (k *killing) swept(t *testing.T) {
 		t.Errorf("%d drafts are left after a start", drafts)
 	}
 }
+
+// A move to another file system makes its copy where the file goes.
+func TestLeftoversAreSweptOnBothSidesOfAMove(t *testing.T) {
+	const draft = ".mcp-draft-0123456789abcdef0123456789abcdef"
+	w := newWorld(t, "from/a.txt=x", "to/"+draft+"=left over", "elsewhere/b.txt=y")
+	_, err := w.move(t.Context(), moveIn{Source: "from/a.txt", Destination: "to/a.txt"})
+	must(t, err)
+	must(t, os.WriteFile(w.dir+"/from/"+draft, nil, 0o600))
+	roots, err := w.scope.Roots(t.Context())
+	must(t, err)
+	must(t, w.sweep(t.Context(), roots))
+	if got := w.names(); got != "elsewhere/ elsewhere/b.txt from/ to/ to/a.txt" {
+		t.Errorf("there is %s", got)
+	}
+}

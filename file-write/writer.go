@@ -75,6 +75,9 @@ func (w *writer) sweep(ctx context.Context, roots *confine.Roots) error {
 		}
 		for _, c := range changes {
 			dirs[filepath.Dir(c.Path)] = true
+			if c.To != "" { // where a copy was made, if it went to another file system
+				dirs[filepath.Dir(c.To)] = true
+			}
 		}
 	}
 	for dir := range dirs {
