@@ -12,6 +12,7 @@ import (
 
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shell-exec/internal/output"
+	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
 )
 
 // execution is one command from its start until nothing of it is left. Its own goroutine, in live, is the only one that
@@ -36,8 +37,6 @@ type execution struct {
 	rec            Record
 	stdout, stderr *output.Capture // nil when dropped
 
-	treeMu     sync.RWMutex // for reading by who uses the tree
-	treeClosed bool
 }
 
 // ending is a wish that an execution may end: TERM at first where there is a grace, KILL after it.
@@ -61,17 +60,17 @@ func newExecution(r *Runner, q Request) *execution {
 
 // live watches over the execution until nothing of it is left. limit is the time it has; 0: no limit.
 func (e *execution) live(limit time.Duration) {
-	exited := make(chan Status, 1)
-	go func() { exited <- e.tree.Wait() }()
-	exit, why := e.watch(exited, limit)
+	status, why := e.watch(limit)
 	e.streams.settle()
-	e.finish(exit, why)
+	e.finish(status, why)
 	close(e.done)
 	e.linger()
-	e.release()
+	_ = e.tree.Close()
+	e.streams.close()
+	e.left()
 }
 
-func (e *execution) watch(exited <-chan Status, limit time.Duration) (Status, Ending) {
+func (e *execution) watch(limit time.Duration) (sandbox.Status, Ending) {
 	var deadline <-chan time.Time
 	if limit > 0 {
 		timer := time.NewTimer(limit)
@@ -79,91 +78,90 @@ func (e *execution) watch(exited <-chan Status, limit time.Duration) (Status, En
 		deadline = timer.C
 	}
 	grace := e.runner.config.Limits.Grace
-	how := ending{}
+	var how ending
 	select {
-	case exit := <-exited:
-		return exit, ""
+	case <-e.tree.Exited():
+		return e.tree.Wait(), ""
 	case how = <-e.asks:
 	case <-deadline:
 		how = ending{ByDeadline, grace}
 	case <-e.runner.ending:
 		how = ending{ByServer, grace}
 	}
-	return e.end(exited, how), how.why
+	e.end(how)
+	select {
+	case <-e.tree.Exited():
+		return e.tree.Wait(), how.why
+	default:
+		return sandbox.Status{Code: -1, Signal: "SIGKILL"}, how.why
+	}
 }
 
 // unkillable is how long a killed process may take to vanish before its execution is told as ended all the same.
 const unkillable = 2 * time.Second
 
-// end ends the whole tree, and says how the first process ended.
-func (e *execution) end(exited <-chan Status, how ending) Status {
-	exit := Status{Signal: "SIGKILL"}
-	if how.grace > 0 {
-		_ = e.use(func(t Tree) error { return t.Signal(syscall.SIGTERM) })
-		if seen, ok := e.fade(exited, how.grace); ok {
-			exit, exited = seen, nil
-		}
+// end ends the whole tree, or has done what can be done.
+func (e *execution) end(how ending) {
+	if how.grace > 0 && e.tree.Signal(syscall.SIGTERM) == nil {
+		e.fade(how.grace)
 	}
 	limit := time.NewTimer(unkillable)
 	defer limit.Stop()
 	killed := make(chan struct{})
 	go func() {
-		_ = e.use(Tree.Kill)
+		_ = e.tree.Kill()
+		<-e.tree.Exited()
 		close(killed)
 	}()
-	for exited != nil || killed != nil {
-		select {
-		case exit = <-exited:
-			exited = nil
-		case <-killed:
-			killed = nil
-		case <-limit.C:
-			return exit
-		}
+	select {
+	case <-killed:
+	case <-limit.C:
 	}
-	return exit
 }
 
 // fade waits, as long as the grace lasts, for the tree to become empty; a wish without grace cuts it short.
-func (e *execution) fade(exited <-chan Status, grace time.Duration) (exit Status, seen bool) {
+func (e *execution) fade(grace time.Duration) {
 	limit := time.NewTimer(grace)
 	defer limit.Stop()
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
 	for {
 		select {
-		case exit = <-exited:
-			exited, seen = nil, true
+		case <-e.tree.Gone():
+			return
 		case <-look.C:
+			if e.tree.Usage().Processes == 0 {
+				return
+			}
 		case how := <-e.asks:
 			if how.grace == 0 {
-				return exit, seen
+				return
 			}
 		case <-limit.C:
-			return exit, seen
-		}
-		if (seen || exited == nil) && e.usage().Processes == 0 {
-			return exit, seen
+			return
 		}
 	}
 }
 
 // finish writes down how the first process ended.
-func (e *execution) finish(exit Status, why Ending) {
+func (e *execution) finish(s sandbox.Status, why Ending) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.rec.Completed = time.Now()
-	e.rec.Code, e.rec.Signal, e.rec.Peak, e.rec.Why = exit.Code, exit.Signal, exit.Peak, why
-	if exit.Signal != "" && exit.Code <= 0 {
-		e.rec.Code = 128 + signalNumber(exit.Signal)
+	e.rec.Code, e.rec.Signal, e.rec.Peak, e.rec.Why = s.Code, s.Signal, s.Peak, why
+	if s.Signal != "" && s.Code <= 0 {
+		e.rec.Code = 128 + signalNumber(s.Signal)
 	}
-	if exit.MemoryExceeded {
+	switch {
+	case s.MemoryExceeded:
 		e.rec.Why = ByMemory
+	case s.ProcessesExceeded:
+		e.rec.Why = ByProcesses
 	}
 	switch {
 	case e.rec.Why == ByDeadline:
 		e.rec.State = TimedOut
-	case e.rec.Why != "" || exit.Signal != "":
+	case e.rec.Why != "" || s.Signal != "":
 		e.rec.State = Failed
 	default:
 		e.rec.State = Completed
@@ -173,28 +171,17 @@ func (e *execution) finish(exit Status, why Ending) {
 
 // linger stays while processes that the command left behind are alive.
 func (e *execution) linger() {
-	ended := make(chan Status)
-	close(ended)
-	for pause := 10 * time.Millisecond; e.usage().Processes > 0; pause = min(2*pause, time.Second) {
-		again := time.NewTimer(pause)
-		select {
-		case <-again.C:
-		case how := <-e.asks:
-			e.end(ended, how)
-		case <-e.runner.ending:
-			e.end(ended, ending{ByServer, e.runner.config.Limits.Grace})
-		}
-		again.Stop()
+	select {
+	case <-e.tree.Gone():
+	case how := <-e.asks:
+		e.end(how)
+	case <-e.runner.ending:
+		e.end(ending{ByServer, e.runner.config.Limits.Grace})
 	}
 }
 
-// release gives back what the execution held.
-func (e *execution) release() {
-	e.treeMu.Lock()
-	e.treeClosed = true
-	_ = e.tree.Close()
-	e.treeMu.Unlock()
-	e.streams.close()
+// left writes down that nothing is left.
+func (e *execution) left() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.rec.Lingering = false
@@ -206,21 +193,6 @@ func (e *execution) ask(how ending) {
 	case e.asks <- how:
 	default:
 	}
-}
-
-// use calls f with the tree, if it is still there.
-func (e *execution) use(f func(Tree) error) error {
-	e.treeMu.RLock()
-	defer e.treeMu.RUnlock()
-	if e.treeClosed {
-		return syscall.ESRCH
-	}
-	return f(e.tree)
-}
-
-func (e *execution) usage() (u Usage) {
-	_ = e.use(func(t Tree) error { u = t.Usage(); return nil })
-	return u
 }
 
 // Waiting calls look for news so often, and let a command that outgrew its answer go on for so long before they answer.

@@ -19,7 +19,7 @@ func (r *Runner) Get(id string) (Result, error) {
 		return r.jobs.result(id)
 	}
 	result := e.result()
-	result.Usage = e.usage()
+	result.Usage = e.tree.Usage()
 	return result, nil
 }
 

@@ -12,48 +12,38 @@ package process
 
 import (
 	"context"
-	"os"
 	"syscall"
-	"time"
+
+	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
 )
-
-// Command is what to start, as the policy let it through. Env is complete: nothing of the server's is added.
-type Command struct {
-	Path string
-	Args []string // the first one is the program's name for itself
-	Env  []string
-	Dir  string
-}
-
-// Files are what the command gets as its first three descriptors; the starter does not close them.
-type Files struct{ Stdin, Stdout, Stderr *os.File }
 
 // Starter starts a command within what it may touch.
 type Starter interface {
-	Start(ctx context.Context, c Command, f Files) (Tree, error)
+	Start(context.Context, sandbox.Command, sandbox.Files) (Tree, error)
 }
 
-// Tree is everything that one command started, however it forked.
+// Tree is everything that one command started, however it forked. Its methods may be called from several goroutines, and
+// when it is gone.
 type Tree interface {
 	PID() int                    // of the first process
-	Wait() Status                // for the first process only; never for a pipe
+	Exited() <-chan struct{}     // closed when the first process has ended
+	Wait() sandbox.Status        // how it ended; never waits for a pipe
+	Gone() <-chan struct{}       // closed when nothing is left
 	Signal(syscall.Signal) error // all of it, and no stranger
 	Kill() error                 // all of it; returns when it is gone
-	Usage() Usage                // of what is alive
+	Usage() sandbox.Usage        // of what is alive
 	Close() error                // kills what is left and gives everything back
 }
 
-// Status is how a first process ended.
-type Status struct {
-	Code           int
-	Signal         string // the name of what killed it, SIGKILL for one; "" where it exited by itself
-	Peak           int64  // most resident memory of the tree, in bytes; 0: unknown
-	MemoryExceeded bool
-}
+// Sandboxed starts commands in s.
+func Sandboxed(s *sandbox.Sandbox) Starter { return sandboxed{s} }
 
-// Usage is what a tree takes at one moment.
-type Usage struct {
-	Processes int
-	Memory    int64
-	CPU       time.Duration
+type sandboxed struct{ sandbox *sandbox.Sandbox }
+
+func (s sandboxed) Start(ctx context.Context, c sandbox.Command, f sandbox.Files) (Tree, error) {
+	t, err := s.sandbox.Start(ctx, c, f)
+	if err != nil {
+		return nil, err // a nil *sandbox.Tree is not a nil Tree
+	}
+	return t, nil
 }

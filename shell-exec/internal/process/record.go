@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/output"
+	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
 )
 
 // State is where an execution stands, in the words of document 001.
@@ -28,6 +29,7 @@ const (
 	ByTermination Ending = "terminated"
 	ByServer      Ending = "server ended"
 	ByMemory      Ending = "memory limit"
+	ByProcesses   Ending = "process limit"
 	ByLoss        Ending = "lost" // a detached job whose supervisor ended without a word
 )
 
@@ -53,8 +55,8 @@ type Record struct {
 	Lost      string    `json:"lost,omitempty"` // why output is not in the store; "" where it is
 
 	// Lingering says that the command ended and processes that it started live on.
-	Lingering bool  `json:"lingering,omitempty"`
-	Usage     Usage `json:"-"` // where it was asked for
+	Lingering bool          `json:"lingering,omitempty"`
+	Usage     sandbox.Usage `json:"-"` // where it was asked for
 }
 
 // Duration is how long the execution took, or has taken so far.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shell-exec/internal/output"
+	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
 )
 
 // Mode is how long a call waits for its command, and whom the command outlives.
@@ -40,7 +41,7 @@ func ParseMode(word string) (Mode, error) {
 // Request is one command, and how its caller wants to wait for it.
 type Request struct {
 	Text      string            // the command as its caller wrote it, for the record
-	Command   Command           // as approved
+	Command   sandbox.Command   // as approved, with what it may touch and use
 	Variables map[string]string // those the caller set, for the record
 	Session   string
 	Input     string // for stdin, which is empty otherwise

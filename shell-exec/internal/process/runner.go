@@ -6,8 +6,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -195,7 +193,7 @@ func (r *Runner) start(ctx context.Context, q Request) (*execution, error) {
 	e.tree, err = r.config.Starter.Start(context.WithoutCancel(ctx), q.Command, s.child)
 	if err != nil {
 		s.abandon()
-		return nil, notStarted(err, q.Command)
+		return nil, notStarted(err)
 	}
 	e.rec.PID = e.tree.PID()
 	s.begin(&r.buffers)
@@ -203,20 +201,11 @@ func (r *Runner) start(ctx context.Context, q Request) (*execution, error) {
 }
 
 // notStarted is EXECUTION_001, unless the starter has said better what happened.
-func notStarted(err error, c Command) error {
+func notStarted(err error) error {
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		return f
 	}
-	msg, do := "the command could not be started", "Look at the program and its directory"
-	switch _, gone := os.Stat(c.Dir); {
-	case gone != nil:
-		msg, do = "the working directory is not there any more", "Name another working_directory"
-	case errors.Is(err, fs.ErrNotExist):
-		msg, do = fmt.Sprintf("there is no program %q", c.Path), "Look for its name, or install it"
-	case errors.Is(err, fs.ErrPermission):
-		msg, do = fmt.Sprintf("the program %q may not be run", c.Path), "Look at its permissions"
-	}
-	return fault.New(fault.StartFailed, msg, do).Because(err)
+	return fault.New(fault.StartFailed, "the command could not be started", "Look at the program and its directory").Because(err)
 }
 
 // recently is of how many ended executions the output stays at hand; the store has it for longer.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shell-exec/internal/output"
+	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
 )
 
 // drainSize is what is read from a pipe at once.
@@ -17,7 +18,7 @@ const drainSize = 32 << 10
 
 // streams are the three of an execution: the child's ends, and what is done at ours.
 type streams struct {
-	child     Files
+	child     sandbox.Files
 	input     *os.File // our end of stdin; nil where it is empty
 	text      string   // for it
 	drains    []*drain

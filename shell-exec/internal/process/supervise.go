@@ -145,7 +145,7 @@ func (s *supervisor) pass(sig os.Signal) {
 		s.execution.ask(ending{ByTermination, 0})
 	default:
 		if number, ok := sig.(syscall.Signal); ok {
-			_ = s.execution.use(func(t Tree) error { return t.Signal(number) })
+			_ = s.execution.tree.Signal(number)
 		}
 	}
 }

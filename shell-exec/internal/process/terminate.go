@@ -82,7 +82,7 @@ func (e *execution) terminate(ctx context.Context, signal syscall.Signal, name s
 		e.ask(ending{ByTermination, 0})
 	default:
 		patience = reaction
-		if err := e.use(func(t Tree) error { return t.Signal(signal) }); err != nil && !e.isGone() {
+		if err := e.tree.Signal(signal); err != nil {
 			return Terminated{}, fault.From(err)
 		}
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shell-exec/internal/output"
 	"github.com/multiollama/mcp-server/shell-exec/internal/process"
+	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
 )
 
 // TestMain is a supervisor where one of the tests starts it as that.
@@ -44,38 +45,68 @@ func supervise(jobs, stored string) error {
 	defer store.Close()
 	signals, stop := process.Signals()
 	defer stop()
-	return process.Supervise(process.Config{Starter: bare{}, Store: store, Jobs: jobs}, os.Stdin, os.Stdout, signals)
+	starter, done, err := held()
+	if err != nil {
+		return err
+	}
+	defer done()
+	return process.Supervise(process.Config{Starter: starter, Store: store, Jobs: jobs}, os.Stdin, os.Stdout, signals)
+}
+
+// held starts commands in the sandbox.
+func held() (process.Starter, func() error, error) {
+	s, _, err := sandbox.New(sandbox.Options{Mode: sandbox.Auto, Level: 1})
+	if err != nil {
+		return nil, nil, err
+	}
+	return process.Sandboxed(s), s.Close, nil
 }
 
 const markName = "PROCESS_TEST_MARK"
 
-// bare starts commands with os/exec and finds all they start by a variable that they inherit.
+// bare starts commands with os/exec and finds all they start by a variable that they inherit: another way than the
+// sandbox has, so that each tells the faults of the other.
 type bare struct{}
 
 type bareTree struct {
-	cmd  *exec.Cmd
-	mark string
+	cmd          *exec.Cmd
+	mark         string
+	status       sandbox.Status
+	exited, gone chan struct{}
 }
 
-func (bare) Start(_ context.Context, c process.Command, f process.Files) (process.Tree, error) {
-	mark := markName + "=" + rand.Text()
-	cmd := &exec.Cmd{Path: c.Path, Args: c.Args, Env: append(c.Env, mark), Dir: c.Dir, Stdin: f.Stdin, Stdout: f.Stdout, Stderr: f.Stderr,
+func (bare) Start(_ context.Context, c sandbox.Command, f sandbox.Files) (process.Tree, error) {
+	t := &bareTree{mark: markName + "=" + rand.Text(), exited: make(chan struct{}), gone: make(chan struct{})}
+	t.cmd = &exec.Cmd{Path: c.Path, Args: c.Args, Env: append(c.Env, t.mark), Dir: c.Dir, Stdin: f.Stdin, Stdout: f.Stdout, Stderr: f.Stderr,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
-	return &bareTree{cmd, mark}, cmd.Start()
+	if err := t.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go t.watch()
+	return t, nil
 }
 
-func (t *bareTree) PID() int { return t.cmd.Process.Pid }
-
-func (t *bareTree) Wait() process.Status {
-	err := t.cmd.Wait()
+func (t *bareTree) watch() {
+	_ = t.cmd.Wait()
 	status := t.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	t.status = sandbox.Status{Code: status.ExitStatus()}
 	if status.Signaled() {
-		return process.Status{Code: -1, Signal: unix.SignalName(status.Signal())}
+		t.status.Signal = unix.SignalName(status.Signal())
 	}
-	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
-		panic(err)
+	close(t.exited)
+	for len(marked(t.mark)) > 0 {
+		time.Sleep(50 * time.Millisecond)
 	}
-	return process.Status{Code: status.ExitStatus()}
+	close(t.gone)
+}
+
+func (t *bareTree) PID() int                { return t.cmd.Process.Pid }
+func (t *bareTree) Exited() <-chan struct{} { return t.exited }
+func (t *bareTree) Gone() <-chan struct{}   { return t.gone }
+
+func (t *bareTree) Wait() sandbox.Status {
+	<-t.exited
+	return t.status
 }
 
 func (t *bareTree) Signal(s syscall.Signal) error {
@@ -86,17 +117,19 @@ func (t *bareTree) Signal(s syscall.Signal) error {
 }
 
 func (t *bareTree) Kill() error {
-	for pids := marked(t.mark); len(pids) > 0; pids = marked(t.mark) {
-		for _, pid := range pids {
-			_ = syscall.Kill(pid, syscall.SIGKILL)
-		}
+	for len(marked(t.mark)) > 0 {
+		_ = t.Signal(syscall.SIGKILL)
 		time.Sleep(time.Millisecond)
 	}
 	return nil
 }
 
-func (t *bareTree) Usage() process.Usage { return process.Usage{Processes: len(marked(t.mark))} }
-func (t *bareTree) Close() error         { return t.Kill() }
+func (t *bareTree) Usage() sandbox.Usage { return sandbox.Usage{Processes: len(marked(t.mark))} }
+
+func (t *bareTree) Close() error {
+	defer func() { <-t.gone }()
+	return t.Kill()
+}
 
 // marked are the processes that have the entry in their environment. Those that have ended have none.
 func marked(entry string) []int {
@@ -133,7 +166,10 @@ func newWorld(t *testing.T, change ...func(*process.Config)) *world {
 	w.store, err = output.Open(stored, output.Limits{}, time.Now)
 	must(t, err)
 	t.Cleanup(func() { must(t, w.store.Close()) })
-	w.config = process.Config{Starter: bare{}, Store: w.store, Jobs: jobs,
+	starter, done, err := held()
+	must(t, err)
+	t.Cleanup(func() { must(t, done()) })
+	w.config = process.Config{Starter: starter, Store: w.store, Jobs: jobs,
 		Supervisor: []string{"/usr/bin/env", "SUPERVISOR_" + w.mark, "PROCESS_TEST_CHILD=supervisor", self(t), jobs, stored}}
 	for _, f := range change {
 		f(&w.config)
@@ -163,8 +199,9 @@ func self(t *testing.T) string {
 
 // sh is a request to run a script; each change is one wish more.
 func (w *world) sh(script string, m process.Mode, change ...func(*process.Request)) process.Request {
-	q := process.Request{Text: script, Mode: m, Command: process.Command{
-		Path: "/bin/sh", Args: []string{"sh", "-c", script}, Dir: w.dir, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir, w.mark}}}
+	q := process.Request{Text: script, Mode: m, Command: sandbox.Command{
+		Path: "/bin/sh", Args: []string{"sh", "-c", script}, Dir: w.dir, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir, w.mark},
+		Rules: sandbox.Rules{Write: []string{w.dir}}}}
 	for _, f := range change {
 		f(&q)
 	}
