@@ -109,18 +109,17 @@ func (s *Store) outputs(run string) ([]Info, error) {
 	both := base.of(Combined, r, 0)
 	var listed []Info
 	for _, t := range streams() {
-		size, err := s.size(run, t)
+		size, there, err := s.size(run, t)
 		if err != nil {
 			return nil, err
 		}
 		i := base.of(t, r, size)
-		if i.Bytes == 0 && i.Dropped == 0 {
-			continue
-		}
-		listed = append(listed, i)
 		if t != Log {
 			both.Bytes += i.Bytes
 			both.Dropped += i.Dropped
+		}
+		if there && i.Bytes+i.Dropped > 0 {
+			listed = append(listed, i)
 		}
 	}
 	if len(listed) != 1 {
@@ -137,15 +136,15 @@ func (i Info) of(t Type, r record, size int64) Info {
 	return i
 }
 
-func (s *Store) size(run string, t Type) (int64, error) {
+func (s *Store) size(run string, t Type) (size int64, there bool, err error) {
 	info, err := s.root.Lstat(fileName(run, string(t)))
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
+		return 0, false, nil
 	}
 	if err != nil {
-		return 0, failed("read", err)
+		return 0, false, failed("read", err)
 	}
-	return info.Size(), nil
+	return info.Size(), true, nil
 }
 
 const mostIDs = 1000
@@ -226,7 +225,7 @@ func (s *Store) deleteStream(run string, t Type) error {
 		return failed("deleted", err)
 	}
 	for _, other := range streams() {
-		if size, err := s.size(run, other); size > 0 || err != nil {
+		if size, _, err := s.size(run, other); size > 0 || err != nil {
 			return err
 		}
 	}

@@ -181,7 +181,7 @@ func misread(s *output.Store, i output.Info) string {
 		return ""
 	}
 	want := strings.Repeat(i.ExecutionID+" ", 1000)
-	if err != nil || i.State == output.Ended && len(p.Raw) > 0 && p.Content() != want {
+	if err != nil || i.State == output.Ended && p.Content() != want {
 		return fmt.Sprintf("%s has %d bytes of %d: %v", i.Name, len(p.Raw), len(want), err)
 	}
 	return ""

@@ -3,6 +3,7 @@ package output
 import (
 	"encoding/base64"
 	"fmt"
+	"os"
 	"strings"
 	"unicode/utf8"
 
@@ -79,9 +80,25 @@ func (s *Store) Read(id string, w Window) (Page, error) {
 		return Page{}, failed("read", err)
 	}
 	defer v.close()
+	if err := s.stillThere(id, run, t, state); err != nil {
+		return Page{}, err
+	}
 	p, err := v.page(w, state == Running)
 	p.ID, p.Encoding, p.State = id, w.Encoding, state
 	return p, failed("read", err)
+}
+
+// stillThere finds out, after files were opened, whether they had been removed before: a run goes with the file about it.
+// A stream without a file has said nothing yet, or was deleted.
+func (s *Store) stillThere(id, run string, t Type, state State) error {
+	part := aboutName
+	if t != Combined && state != Running {
+		part = string(t)
+	}
+	if _, err := s.root.Lstat(fileName(run, part)); os.IsNotExist(err) {
+		return unknown(id)
+	}
+	return nil
 }
 
 func (w Window) acceptable() (Window, error) {

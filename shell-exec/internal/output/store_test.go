@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -84,37 +85,47 @@ func TestWhatWasReadOfARunningCommandStaysWhereItIs(t *testing.T) {
 	w := newWorld(t)
 	s := w.open(output.Limits{})
 	r := w.begin(s, "x")
+	var stop atomic.Bool
+	var said [2]strings.Builder
 	var writers sync.WaitGroup
-	for _, to := range []output.Type{output.Stdout, output.Stderr} {
+	for i, to := range []output.Type{output.Stdout, output.Stderr} {
 		writers.Go(func() {
-			random := rand.New(rand.NewPCG(1, 2))
-			text := []byte(strings.Repeat("日本語 and more\n", 3000))
-			for len(text) > 0 {
-				n := min(1+random.IntN(40), len(text))
+			random := rand.New(rand.NewPCG(1, uint64(i)))
+			text := []byte(strings.Repeat("日本語 and more\n", 10))
+			for !stop.Load() {
+				n := 1 + random.IntN(40)
 				r.Writer(to).Write(text[:n])
-				text = text[n:]
+				said[i].Write(text[:n])
+				text = append(text[n:], text[:n]...)
+				time.Sleep(100 * time.Microsecond) // the reader reads all of it over and over
 			}
+			r.Writer(to).Write(text)
+			said[i].Write(text)
 		})
 	}
-	done := make(chan struct{})
-	go func() { writers.Wait(); close(done) }()
 	var seen string
-	looks := 0
-	for running := true; running; looks++ {
-		select {
-		case <-done:
-			running = false
-			w.end(r)
-		default:
-		}
+	grew := 0
+	for grew < 20 {
 		now := w.all(s, r.ID(), output.MaxPage, output.Base64)
 		if !strings.HasPrefix(now, seen) {
-			t.Fatalf("after %d looks %d bytes are no beginning of %d", looks, len(seen), len(now))
+			t.Fatalf("%d bytes that were read are no beginning of %d", len(seen), len(now))
+		}
+		if len(now) > len(seen) {
+			grew++
 		}
 		seen = now
 	}
-	if looks < 3 || len(seen) != 2*3000*len("日本語 and more\n") || !utf8.ValidString(seen) {
-		t.Errorf("%d looks, %d bytes, valid: %t", looks, len(seen), utf8.ValidString(seen))
+	stop.Store(true)
+	writers.Wait()
+	w.end(r)
+	all := w.all(s, r.ID(), output.MaxPage, output.Base64)
+	if !strings.HasPrefix(all, seen) || len(all) != said[0].Len()+said[1].Len() {
+		t.Errorf("%d bytes that were read are no beginning of %d, or not all were kept", len(seen), len(all))
+	}
+	for i, to := range []output.Type{output.Stdout, output.Stderr} {
+		if w.all(s, r.OutputID(to), output.MaxPage, output.Base64) != said[i].String() {
+			t.Errorf("%s is not what was written", to)
+		}
 	}
 }
 
@@ -351,6 +362,8 @@ func TestDeletingTellsWhatWentAndWhatDidNot(t *testing.T) {
 	if len(d.Failed) != 2 || d.Failed[0].ID != running.ID() || d.Failed[0].Err.Code != fault.ParamInvalid || d.Failed[1].Err.Code != fault.NotFound {
 		t.Errorf("%+v", d.Failed)
 	}
+	_, err = s.Read(half.OutputID(output.Stdout), output.Window{})
+	refused(t, err, fault.NotFound)
 	if got := w.read(s, half.ID()); got != "err1 err2" {
 		t.Errorf("what stayed is %q", got)
 	}
