@@ -252,6 +252,9 @@ func (r *reader) options(s *scope, c *call) {
 func (r *reader) operands(s *scope, c *call) {
 	operands := c.args.Operands
 	if c.row.Assigns {
+		if len(operands) > 0 && operands[0].Text == "-" { // env - is env -i
+			operands = operands[1:]
+		}
 		operands = r.assignments(s, operands)
 	}
 	if c.row.First != "" && len(operands) > 0 {

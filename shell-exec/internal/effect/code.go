@@ -56,7 +56,7 @@ var (
 	characters = regexp.MustCompile(`chr\(\d+\)\s*[.+]\s*chr\(\d+\)|fromCharCode\(`)
 	joining    = regexp.MustCompile(`(?s)socket.*(dup2|pty\.spawn|/bin/(ba)?sh|cmd\.exe)|net\.(connect|Socket).*(spawn|exec|pipe)|TCPSocket.*(exec|popen|spawn)|fsockopen.*(exec|proc_open)`)
 	quotedText = regexp.MustCompile("\"((?:[^\"\\\\\\n]|\\\\.)*)\"|'((?:[^'\\\\\\n]|\\\\.)*)'|`([^`]*)`|q[qx]?\\{([^}]*)\\}|%x\\{([^}]*)\\}|qx/([^/]*)/|qx\\(([^)]*)\\)")
-	lists      = regexp.MustCompile(`[\[(]\s*((?:["'][^"']*["']\s*,\s*)+["'][^"']*["'])\s*,?\s*[\])]`)
+	lists      = regexp.MustCompile(`((?:["'][^"']*["']\s*,\s*)+["'][^"']*["'])`)
 	homes      = regexp.MustCompile(`expanduser|Path\.home\(\)|homedir\(\)|Dir\.home|process\.env\.HOME|os\.environ\[?\(?["']HOME|ENV\[["']HOME["']\]\s*[,)]`)
 	networking = regexp.MustCompile(`urllib|requests\.|http\.client|https?://|fetch\(|socket|axios|net/http|Net::HTTP|LWP`)
 )

@@ -16,7 +16,7 @@ import (
 var (
 	numbers = strings.Fields(`? $ ! # RANDOM SECONDS UID EUID PPID LINENO EPOCHSECONDS SRANDOM BASHPID SHLVL COLUMNS LINES OPTIND`)
 
-	unforeseen = strings.Fields(`_ - 0 OLDPWD HOSTNAME REPLY OPTARG BASH_SOURCE FUNCNAME BASH BASH_COMMAND BASH_VERSION OSTYPE MACHTYPE
+	unforeseen = strings.Fields(`_ - 0 OLDPWD HOSTNAME REPLY OPTARG BASH_SOURCE FUNCNAME BASH_COMMAND BASH_VERSION OSTYPE MACHTYPE
 		HOSTTYPE PIPESTATUS BASH_REMATCH DIRSTACK EPOCHREALTIME BASH_ARGV MAPFILE COPROC`)
 )
 
@@ -36,6 +36,8 @@ func (r *reader) lookup(s *scope, name string) value {
 		return single(" \t\n")
 	case name == "0" && s.arg0 != "":
 		return single(s.arg0)
+	case name == "BASH" || name == "SHELL" && r.world.Env["SHELL"] == "":
+		return single("/bin/bash") // the shell sets them itself
 	case slices.Contains(numbers, name):
 		return single("12345")
 	case slices.Contains(unforeseen, name):

@@ -138,20 +138,28 @@ func (r *reader) write(s *scope, w cmdline.Word, how string) {
 		r.flag(s, WriteSystem, what+": a file of the system", w.Span)
 	case place.Disk:
 		r.flag(s, DestroyDisk, what+": a disk", w.Span)
-	case place.Startup:
-		if strings.HasSuffix(w.Text, "authorized_keys") {
-			r.flag(s, WriteAccounts, what+": lets others log in", w.Span)
-			return
-		}
-		r.flag(s, WriteStartup, what+": what later shells or logins run", w.Span)
+	case place.Startup, place.Secret:
+		r.writeLogin(s, w, what)
 	case place.History, place.Repository, place.Trigger:
 		r.flag(s, WriteTrigger, what+": what git, an editor or an agent may run later", w.Span)
-	case place.Outside, place.Secret:
+	case place.Outside:
 		r.flag(s, WriteOutside, what+": outside the workspace", w.Span)
 	case place.Unknown:
 		if w.Text != "" {
 			r.flag(s, WriteUnknown, what+": it is not known before where that is", w.Span)
 		}
+	}
+}
+
+// writeLogin: what is run at a login, and what lets somebody log in.
+func (r *reader) writeLogin(s *scope, w cmdline.Word, what string) {
+	switch {
+	case strings.HasSuffix(w.Text, "authorized_keys"):
+		r.flag(s, WriteAccounts, what+": lets others log in", w.Span)
+	case r.places.Of(s.dir, w.Text, true) == place.Secret:
+		r.flag(s, WriteOutside, what+": where credentials are", w.Span)
+	default:
+		r.flag(s, WriteStartup, what+": what later shells or logins run", w.Span)
 	}
 }
 

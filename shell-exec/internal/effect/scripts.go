@@ -43,6 +43,9 @@ func (r *reader) awkRun(s *scope, c *call, w cmdline.Word, kind int, text string
 	name, _ := programName(text)
 	if row, _ := r.table.Find([]cmdline.Word{w.With(name)}); row != nil && row.Model == "shell" {
 		r.flag(s, RunOutput, "awk pipes text into a shell", c.span)
+		for _, text := range literalsOf(w.Text) {
+			r.perhapsShell(s, text, "awk")
+		}
 		return
 	}
 	r.shell(s, w.With(text), "awk")

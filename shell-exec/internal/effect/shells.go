@@ -37,6 +37,9 @@ func (r *reader) shellProgram(s *scope, c *call) {
 	if f.done {
 		return
 	}
+	if c.name == "zsh" && len(c.words) > 0 {
+		r.advise(s, Unreadable, "zsh expands words in another way than what is read here", "Use bash", c.span)
+	}
 	if f.unknown {
 		r.flag(s, RunUnknownCode, c.name+"'s options are not known before", c.span)
 	}

@@ -21,7 +21,10 @@ func (r *reader) container(s *scope, c *call) {
 		return
 	}
 	inner := s.within(c.row.Name)
-	inner.dir, inner.container = "/w", true
+	inner.container = true
+	if len(r.world.Workspace) > 0 { // most often that is what the container works on
+		inner.dir = r.world.Workspace[0]
+	}
 	r.call(inner, c.args.Operands[1:], c.span)
 }
 

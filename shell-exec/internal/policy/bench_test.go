@@ -22,12 +22,12 @@ func BenchmarkAScriptOf100KB(b *testing.B) {
 	}
 }
 
-// longScript is everyday commands, again and again, to 100 KB.
+// longScript is everyday commands, again and again, to 100 KB. They do not depend on each other.
 func longScript(t testing.TB) string {
 	var s strings.Builder
 	for s.Len() < 100<<10 {
 		for _, l := range corpus(t, "development.tsv", 0, 1, 2) {
-			if l.expected == "allow" && !strings.Contains(l.text, "exec ") {
+			if l.expected == "allow" && strings.Contains("git go npm cargo grep find sed awk curl", l.class) && !strings.Contains(l.text, "cd ") {
 				s.WriteString(l.text + "\n")
 			}
 		}

@@ -10,17 +10,16 @@ import (
 	"github.com/multiollama/mcp-server/shell-exec/internal/policy"
 )
 
-func TestTheCorpusGetsTheVerdictsThatItExpects(t *testing.T) {
+func TestTheCorporaGetTheVerdictsThatTheyExpect(t *testing.T) {
 	p := preset(t, "development")
-	for _, l := range corpus(t, "policy.tsv", 0, 1, 2) {
+	for _, l := range append(corpus(t, "policy.tsv", 0, 1, 2), corpus(t, "hostile.tsv", 0, 1, 2)...) {
 		if d := p.Judge(script(l.text)); d.Verdict().String() != l.expected {
 			t.Errorf("%s: %q is %s, want %s\n%s", l.class, l.text, d.Verdict(), l.expected, d.Explain())
 		}
 	}
 }
 
-// Everyday work must run: at most 2 of 100 lines may be stopped, and these are written
-// down with the verdict that they really get.
+// Everyday work runs; the few lines among it that ask are written down as such.
 func TestEverydayDevelopmentRunsUnasked(t *testing.T) {
 	p := preset(t, "development")
 	lines := corpus(t, "development.tsv", 0, 1, 2)
