@@ -43,7 +43,7 @@ func scratch() []string { return []string{"/tmp", "/dev/shm", "/var/tmp"} }
 // those with the sockets of other programs, which no rule keeps a command from.
 func covers(home string) []string {
 	all := append(scratch(), "/run")
-	if home != "" && !contains(home, "/usr") {
+	if home != "" && !contains(home, "/usr") && !covered(home, all) {
 		all = append(all, home)
 	}
 	return slices.DeleteFunc(all, func(dir string) bool { return !isDir(dir) })

@@ -1,8 +1,10 @@
 package sandbox
 
 import (
+	"maps"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -43,12 +45,17 @@ func (m machine) sandbox(o Options) (*Sandbox, Report, error) {
 	return s, report, nil
 }
 
-// remember keeps the tree for Close; false when that has begun.
-func (s *Sandbox) remember(t *Tree) bool {
+func (s *Sandbox) remember(t *Tree) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.trees[t] = true
-	return !s.closed
+}
+
+// ending reports whether Close has begun.
+func (s *Sandbox) ending() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
 }
 
 func (s *Sandbox) forget(t *Tree) {
@@ -61,13 +68,14 @@ func (s *Sandbox) forget(t *Tree) {
 // be started afterwards.
 func (s *Sandbox) Close() error {
 	s.mu.Lock()
-	var left []*Tree
-	for t := range s.trees {
-		left = append(left, t)
-	}
 	already := s.closed
 	s.closed = true
 	s.mu.Unlock()
+	s.family.starting.Lock() // what is being started now is remembered then
+	s.mu.Lock()
+	left := slices.Collect(maps.Keys(s.trees))
+	s.mu.Unlock()
+	s.family.starting.Unlock()
 	var wg sync.WaitGroup
 	errs := make([]error, len(left))
 	for i, t := range left {

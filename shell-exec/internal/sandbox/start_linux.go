@@ -57,6 +57,10 @@ func (l *launch) tree(f Files) (*Tree, error) {
 	l.began = time.Now()
 	l.s.family.starting.RLock()
 	defer l.s.family.starting.RUnlock()
+	if l.s.ending() {
+		l.abandon()
+		return nil, fault.New(fault.Unavailable, "the server is ending", "Start it again")
+	}
 	var g *group
 	if l.means == byGroup {
 		if g, err = newGroup(l.s.machine.group, l.c.Limits); err != nil {
@@ -75,14 +79,9 @@ func (l *launch) tree(f Files) (*Tree, error) {
 	l.s.family.began(first.Pid)
 	t := newTree(first, l.holder(first.Pid, g), l.c, nil)
 	t.parted = func() { l.s.forget(t) }
-	open := l.s.remember(t)
+	l.s.remember(t)
 	go t.await(func() { l.s.family.ended(first.Pid) })
 	go t.watch()
-	if !open {
-		t.detached = false
-		_ = t.Close()
-		return nil, fault.New(fault.Unavailable, "the server is ending", "Start it again")
-	}
 	return t, nil
 }
 

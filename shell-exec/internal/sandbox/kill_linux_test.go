@@ -1,0 +1,306 @@
+package sandbox
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// boxes are sandboxes of this level by every means of holding a tree, those too
+// that this machine would not choose.
+func boxes(t *testing.T, home string) map[string]*Sandbox {
+	t.Helper()
+	newBox(t, home) // or there is nothing to take from
+	full := inspect()
+	older, without, alone := full, full, full
+	older.landlock, without.landlock, alone.landlock = 5, 5, 5
+	without.group = ""
+	alone.group = ""
+	type choice struct {
+		machine
+		mode Mode
+		means
+	}
+	all := map[string]choice{"the signal scope": {full, Auto, byDomain}}
+	if level() == 2 {
+		all["a PID namespace"] = choice{older, Auto, bySpace}
+	} else {
+		all["a walk by what Landlock lets see"] = choice{without, Auto, byLineage}
+		all["a walk by parents and marks"] = choice{alone, Off, byLineage}
+		if full.group != "" {
+			all["a control group"] = choice{older, Auto, byGroup}
+		} else {
+			t.Log("SKIPPED: a control group: none of ours here")
+		}
+	}
+	out := map[string]*Sandbox{}
+	for name, c := range all {
+		s, report, err := c.machine.sandbox(Options{Mode: c.mode, Level: level(), Home: home})
+		must(t, err)
+		t.Cleanup(func() { must(t, s.Close()) })
+		if got := s.machine.means(s.level == 2); got != c.means {
+			t.Fatalf("%s: held by %v instead: %+v", name, got, report)
+		}
+		for _, part := range report {
+			if part.Name == "kill" && c.means != byLineage && !part.Holds {
+				t.Errorf("%s: %+v", name, part)
+			}
+		}
+		out[name] = s
+	}
+	return out
+}
+
+// token is a sleep that nobody else sleeps: it finds processes again.
+func token() string { return fmt.Sprintf("3000.%09d", rand.IntN(1e9)) }
+
+// carriers are the living processes with the token among their arguments.
+func carriers(t testing.TB, token string) (out []string) {
+	t.Helper()
+	all, err := pids()
+	must(t, err)
+	for _, pid := range all {
+		line, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+		if p, ok := look(pid); ok && p.alive() && pid != os.Getpid() && bytes.Contains(line, []byte(token)) {
+			out = append(out, fmt.Sprintf("%d %c %q", pid, p.state, bytes.ReplaceAll(line, []byte{0}, []byte{' '})))
+		}
+	}
+	return out
+}
+
+// daemon forks twice, as daemons do, and ignores the signals that it can.
+const daemon = `
+import os, signal, sys, time
+if os.fork() == 0:
+    os.setsid()
+    for s in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT): signal.signal(s, signal.SIG_IGN)
+    if os.fork() == 0:
+        os.closerange(0, 3)
+        time.sleep(3000)
+    os._exit(0)
+`
+
+// runaways start all kinds of processes that a kill of the shell, or of its
+// group, would leave behind.
+func runaways(w world) (c Command, n int) {
+	script := `
+sleep $1 | cat &
+setsid sleep $1 &
+(setsid sh -c "sleep $1 & exit 0" &)
+(trap "" TERM HUP INT; sleep $1) &
+nohup sleep $1 >/dev/null 2>&1 &
+`
+	n = 5
+	if _, err := os.Stat("/usr/bin/python3"); err == nil {
+		script += "/usr/bin/python3 -c \"$2\" $1\n"
+		n++
+	}
+	return w.shell(script+"wait", token(), daemon), n
+}
+
+func TestNothingSurvivesAKill(t *testing.T) {
+	w := newWorld(t)
+	stranger, err := newCanary()
+	must(t, err)
+	defer stranger.close()
+	const rounds = 5
+	for name, s := range boxes(t, w.Home) {
+		neighbour, err := s.Start(t.Context(), w.shell("exec sleep 1000"), Files{})
+		must(t, err)
+		for range rounds {
+			c, n := runaways(w)
+			tree, err := s.Start(t.Context(), c, Files{})
+			must(t, err)
+			mark := c.Args[4]
+			eventually(t, fmt.Sprintf("%s: one of %d runaways", name, n), func() bool {
+				_ = tree.Usage() // a walk must have seen parents while they lived, as watch does
+				return len(sleepers(carriers(t, mark))) == n
+			})
+			must(t, tree.Kill())
+			if left := carriers(t, mark); len(left) > 0 {
+				t.Errorf("%s: left are %q", name, left)
+			}
+			if status := tree.Wait(); status.Signal != "SIGKILL" {
+				t.Errorf("%s: %+v", name, status)
+			}
+			must(t, tree.Close())
+			if p, ok := look(stranger.process.Pid); !ok || !p.alive() {
+				t.Fatalf("%s: a stranger was killed", name)
+			}
+			if p, ok := look(neighbour.PID()); !ok || !p.alive() {
+				t.Fatalf("%s: another command was killed", name)
+			}
+		}
+		must(t, neighbour.Close())
+	}
+}
+
+// sleepers are the carriers that are no shells on their way.
+func sleepers(carriers []string) (out []string) {
+	for _, c := range carriers {
+		if strings.Contains(c, `"sleep `) || strings.Contains(c, `"/usr/bin/python3 `) && strings.Contains(c, "closerange") {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// chain hops into a new process and a new session, a bounded number of times.
+const chain = `#!/bin/sh
+[ "$1" -gt 0 ] || exec sleep "$2"
+setsid sh "$0" $(($1-1)) "$2" &
+exit 0
+`
+
+func TestAChainOfForksIsCaught(t *testing.T) {
+	w := newWorld(t)
+	must(t, os.WriteFile(w.Work+"/chain", []byte(chain), 0o755))
+	for name, s := range boxes(t, w.Home) {
+		mark := token()
+		c := w.shell(`for i in 1 2 3; do setsid sh ./chain 100 $1 & done; wait`, mark)
+		c.Limits.Processes = 40
+		tree, err := s.Start(t.Context(), c, Files{})
+		must(t, err)
+		eventually(t, "the chain", func() bool { return len(carriers(t, mark)) > 2 })
+		must(t, tree.Kill())
+		if left := carriers(t, mark); len(left) > 0 {
+			t.Errorf("%s: left are %q", name, left)
+		}
+		must(t, tree.Close())
+		if left := carriers(t, mark); len(left) > 0 {
+			t.Errorf("%s: came back: %q", name, left)
+		}
+	}
+}
+
+func TestTheFirstProcessIsNotWaitedForByItsChildren(t *testing.T) {
+	w := newWorld(t)
+	for name, s := range boxes(t, w.Home) {
+		mark := token()
+		tree, err := s.Start(t.Context(), w.shell("sleep $1 & exit 3", mark), Files{})
+		must(t, err)
+		if status := tree.Wait(); status.Code != 3 {
+			t.Errorf("%s: %+v", name, status)
+		}
+		if n := tree.Usage().Processes; n != 1 {
+			t.Errorf("%s: %d processes are left, %q", name, n, carriers(t, mark))
+		}
+		must(t, tree.Close())
+		if left := carriers(t, mark); len(left) > 0 {
+			t.Errorf("%s: left are %q", name, left)
+		}
+	}
+}
+
+func TestASignalReachesTheWholeTree(t *testing.T) {
+	w := newWorld(t)
+	for name, s := range boxes(t, w.Home) {
+		mark := token()
+		tree, err := s.Start(t.Context(), w.shell("setsid sleep $1 & sleep $1 & wait; wait; sleep $1", mark), Files{})
+		must(t, err)
+		eventually(t, "two sleepers", func() bool { return len(sleepers(carriers(t, mark))) == 2 })
+		must(t, tree.Signal(unix.SIGTERM))
+		eventually(t, "the end", func() bool { return len(carriers(t, mark)) == 0 })
+		if status := tree.Wait(); status.Signal != "SIGTERM" {
+			t.Errorf("%s: %+v", name, status)
+		}
+		<-tree.Gone()
+		must(t, tree.Kill()) // of nothing
+		must(t, tree.Close())
+	}
+}
+
+func TestClosingTheSandboxEndsAllButTheDetached(t *testing.T) {
+	w := newWorld(t)
+	newBox(t, w.Home)
+	s, _, err := New(Options{Mode: Auto, Level: level(), Home: w.Home})
+	must(t, err)
+	bound, detached := token(), token()
+	_, err = s.Start(t.Context(), w.shell("setsid sleep $1", bound), Files{})
+	must(t, err)
+	c := w.shell("exec sleep $1", detached)
+	c.Detached = true
+	tree, err := s.Start(t.Context(), c, Files{})
+	must(t, err)
+	eventually(t, "both", func() bool {
+		return len(sleepers(carriers(t, bound))) == 1 && len(sleepers(carriers(t, detached))) == 1
+	})
+	must(t, s.Close())
+	if left := carriers(t, bound); len(left) > 0 {
+		t.Errorf("left are %q", left)
+	}
+	if len(carriers(t, detached)) != 1 {
+		t.Error("the detached command was ended")
+	}
+	must(t, unix.Kill(tree.PID(), unix.SIGKILL))
+	tree.Wait()
+	if _, err := s.Start(t.Context(), w.shell("true"), Files{}); err == nil {
+		t.Error("a command started after the end")
+	}
+}
+
+func TestTheLimitsHold(t *testing.T) {
+	w := newWorld(t)
+	self, err := os.Executable()
+	must(t, err)
+	for name, s := range boxes(t, w.Home) {
+		began := time.Now()
+		defer func() { t.Log(name, time.Since(began)) }()
+		hogs := w.shell(`for i in 1 2 3 4; do "$1" memory 120 & done; wait`, self)
+		hogs.Rules.Read = []string{self}
+		hogs.Env = append(hogs.Env, deedOf+"=1")
+		hogs.Limits.Memory = 400 << 20
+		if got := run(t, s, hogs); !got.MemoryExceeded || got.Peak < 300<<20 || got.Signal != "SIGKILL" {
+			t.Errorf("%s: memory of all: %+v", name, got)
+		}
+		hog := hogs
+		hog.Args = w.shell(`"$1" memory 500`, self).Args
+		if got := run(t, s, hog); got.ok() {
+			t.Errorf("%s: memory of one: %+v", name, got)
+		}
+		many := w.shell(`for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do sleep 100 & done; wait`)
+		many.Limits.Processes = 10
+		if got := run(t, s, many); !got.ProcessesExceeded {
+			t.Errorf("%s: processes: %+v", name, got)
+		}
+		big := w.shell("head -c 2000000 /dev/zero > big; ls -l big")
+		big.Limits.FileSize = 1 << 20
+		run(t, s, big)
+		if info, err := os.Stat(w.Work + "/big"); err != nil || info.Size() > 1<<20 {
+			t.Errorf("%s: a file grew: %v %v", name, info, err)
+		}
+		spin := w.shell("while :; do :; done")
+		spin.Limits.CPU = time.Second
+		if got := run(t, s, spin); got.Signal != "SIGXCPU" && got.Signal != "SIGKILL" {
+			t.Errorf("%s: CPU: %+v", name, got)
+		}
+	}
+}
+
+// TestAtLevelTwo runs all tests of this package again, inside a user namespace.
+func TestAtLevelTwo(t *testing.T) {
+	if level() == 2 {
+		t.Skip("this is level 2")
+	}
+	self, err := os.Executable()
+	must(t, err)
+	cmd := exec.Command(self, "-test.v", "-test.timeout=180s")
+	cmd.Env = append(os.Environ(), levelTwo+"=2")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for line := range strings.Lines(string(out)) {
+		if strings.Contains(line, "SKIP") {
+			t.Log(strings.TrimSpace(line))
+		}
+	}
+}
