@@ -9,6 +9,7 @@ package programs
 import (
 	_ "embed"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -47,7 +48,6 @@ type Program struct {
 	Assigns  bool              `toml:"assigns"`  // NAME=value words stand before the operands
 	First    string            `toml:"first"`    // the role of the first operand
 	Operands string            `toml:"operands"` // the role of the others
-	Last     string            `toml:"last"`     // the role of the last
 	Deep     Words             `toml:"deep"`     // options that make it work on whole trees
 	Nothing  Words             `toml:"nothing"`  // with one of these as its first word it does nothing of note
 	Model    string            `toml:"model"`    // what package effect knows about it beyond this row
@@ -118,7 +118,7 @@ func names(key string) []string {
 
 // connect gives each row of several words a row for the words before.
 func (t *Table) connect() {
-	for _, name := range slices.Sorted(mapKeys(t.rows)) {
+	for _, name := range slices.Sorted(maps.Keys(t.rows)) {
 		for {
 			cut := strings.LastIndexByte(name, ' ')
 			if cut < 0 {
@@ -129,16 +129,6 @@ func (t *Table) connect() {
 				t.rows[name] = (&Program{}).named(name)
 			}
 			t.rows[name].subs = true
-		}
-	}
-}
-
-func mapKeys(m map[string]*Program) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
 		}
 	}
 }
@@ -228,3 +218,6 @@ func (t *Table) Sub(row *Program, args []cmdline.Word) (sub *Program, rest []cmd
 }
 
 func (p *Program) alias() string { return strings.TrimRight(p.Name, "0123456789.") }
+
+// Rows are all programs of the table, by their names.
+func (t *Table) Rows() map[string]*Program { return maps.Clone(t.rows) }
