@@ -11,6 +11,11 @@ import (
 // interpreter runs code from an option, a file or standard input. Options have been
 // followed already.
 func (r *reader) interpreter(s *scope, c *call) {
+	if (c.row.Language == "perl" || c.row.Language == "ruby") && c.args.Has("-i") {
+		for _, w := range c.args.Operands {
+			r.write(s, w, c.name+" -i")
+		}
+	}
 	for _, o := range c.args.Options {
 		if role := c.row.Options[o.Name]; (role == "code" || role == "module") && o.Valued {
 			return

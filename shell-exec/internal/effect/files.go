@@ -266,6 +266,10 @@ func (r *reader) listFiles(s *scope, c *call) {
 	switch {
 	case len(c.args.Operands) == 0:
 		s.output.add(flow{kind: names, root: s.dir})
+	case len(c.args.Operands) == 1 && cmdline.Pattern(c.args.Operands[0].Text):
+		if p, all, ok := place.Absolute(s.dir, c.args.Operands[0].Text); ok && all {
+			s.output.add(flow{kind: names, root: p})
+		}
 	case len(c.args.Operands) == 1 && !strings.ContainsFunc(c.args.Operands[0].Text, cmdline.IsMark):
 		if p := s.join(c.args.Operands[0].Text); p != "" {
 			s.output.add(flow{kind: names, root: p})

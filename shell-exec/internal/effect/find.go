@@ -156,7 +156,7 @@ func (r *reader) fd(s *scope, c *call) {
 		if end := slices.IndexFunc(argv, func(w cmdline.Word) bool { return w.Text == ";" }); end >= 0 {
 			argv = argv[:end]
 		}
-		one := "./" + hole
+		one := fdFinds(c.words[:i])
 		if !slices.ContainsFunc(argv, func(w cmdline.Word) bool { return strings.Contains(w.Text, "{}") }) {
 			argv = append(argv[:len(argv):len(argv)], cmdline.At("{}", c.span))
 		}
@@ -164,4 +164,22 @@ func (r *reader) fd(s *scope, c *call) {
 		return
 	}
 	s.output.add(flow{kind: names, root: s.dir, filtered: true})
+}
+
+// fdFinds is a file that fd hands on: its operands are a pattern and where to look.
+func fdFinds(words []cmdline.Word) string {
+	var operands []string
+	for _, w := range words {
+		if !strings.HasPrefix(w.Text, "-") {
+			operands = append(operands, w.Text)
+		}
+	}
+	if len(operands) < 2 {
+		return "./" + hole
+	}
+	root := strings.TrimSuffix(operands[len(operands)-1], "/")
+	if strings.Trim(operands[0], ".*") == "" && !strings.ContainsFunc(root, cmdline.IsMark) {
+		return root + "/"
+	}
+	return root + "/" + hole
 }

@@ -139,6 +139,9 @@ func (r *reader) scriptFile(s *scope, c *call, w cmdline.Word) {
 	case w.Text == pipeName && r.lastProcess != nil:
 		f, known = r.processes[r.lastProcess], true
 	}
+	if !known && strings.HasPrefix(w.Text, "/dev/fd/") {
+		f, known = flow{kind: something}, true // a descriptor that a redirection has opened
+	}
 	if !known || f.kind == content {
 		r.flag(s, RunFile, c.name+" runs a file that has not been read", c.span)
 		s.output.add(flow{kind: something})

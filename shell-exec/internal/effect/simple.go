@@ -142,8 +142,10 @@ func appended(old, v value) value {
 
 func (r *reader) declare(s *scope, d *syntax.DeclClause) {
 	exported := d.Variant != nil && d.Variant.Value == "export"
+	refers := false // declare -n: the name stands for another variable
 	for _, a := range d.Args {
 		if a.Naked {
+			refers = refers || a.Value != nil && strings.HasPrefix(a.Value.Lit(), "-") && strings.Contains(a.Value.Lit(), "n")
 			exported = r.declaredText(s, a, exported) || exported
 			continue
 		}
@@ -152,6 +154,9 @@ func (r *reader) declare(s *scope, d *syntax.DeclClause) {
 		}
 		v := r.assigned(s, a)
 		r.subscript(s, v.texts, s.span(a))
+		if refers {
+			v = unknownValue
+		}
 		r.setVariable(s, a.Name.Value, v, a.Append)
 		if exported || affects(a.Name.Value) {
 			r.exported(s, a.Name.Value, v, s.span(a))

@@ -15,6 +15,9 @@ func (r *reader) xargs(s *scope, c *call) {
 		return
 	}
 	given := r.inputWords(s, c.span)
+	if c.args.Has("-I", "--replace", "-i", "-0", "--null", "-d", "--delimiter") {
+		given = r.inputLines(s, given)
+	}
 	inner := s.within("xargs")
 	inner.input = flow{kind: something}
 	if o, ok := c.args.Find("-I", "--replace", "-i"); ok {
@@ -47,6 +50,21 @@ func (r *reader) inputWords(s *scope, span cmdline.Span) []cmdline.Word {
 		return []cmdline.Word{cmdline.At(in.each(), span)}
 	}
 	return []cmdline.Word{cmdline.At(gap, span)}
+}
+
+// inputLines is inputWords where blanks do not end a word.
+func (r *reader) inputLines(s *scope, words []cmdline.Word) []cmdline.Word {
+	if s.input.kind != literal || len(words) == 0 {
+		return words
+	}
+	var out []cmdline.Word
+	for _, line := range strings.FieldsFunc(s.input.text, func(c rune) bool { return c == '\n' || c == 0 }) {
+		if len(out) == maxWords {
+			break
+		}
+		out = append(out, words[0].With(strings.TrimLeft(line, " \t")))
+	}
+	return out
 }
 
 // each is one of the names that flow: the root itself where nothing was left out.
