@@ -211,7 +211,7 @@ func (j *jobs) terminate(ctx context.Context, pid int, signal syscall.Signal, na
 func (j *jobs) end(ctx context.Context, one job, signal syscall.Signal) (job, error) {
 	for {
 		supervised := one.Supervisor.alive()
-		if err := one.send(ctx, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+		if err := one.send(signal); err != nil && !errors.Is(err, syscall.ESRCH) {
 			return one, fault.From(err)
 		}
 		left, err := j.vanish(ctx, one, signal)

@@ -15,3 +15,6 @@ var signals = map[string]syscall.Signal{
 }
 
 func signalNumber(name string) int { return int(unix.SignalNum(name)) }
+
+// stop keeps a process from doing anything more.
+const stop = syscall.SIGSTOP

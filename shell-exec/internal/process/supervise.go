@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -53,7 +54,7 @@ func supervise(c Config, o order) (*supervisor, error) {
 		return nil, err
 	}
 	r.named = o.ID
-	o.Request.Mode = Detached
+	o.Request.Mode, o.Request.Command.Detached = Detached, true // so that it even outlives this process
 	e, err := r.begin(context.Background(), o.Request)
 	if err != nil {
 		return nil, err
@@ -102,9 +103,9 @@ func (s *supervisor) watch(signals <-chan os.Signal) error {
 const toKill = syscall.SIGQUIT
 
 // send gives the job a signal, by its supervisor where there is one.
-func (j job) send(ctx context.Context, s syscall.Signal) error {
+func (j job) send(s syscall.Signal) error {
 	if !j.Supervisor.alive() {
-		return j.orphan(ctx, s)
+		return j.orphan(s)
 	}
 	if s == syscall.SIGKILL {
 		s = toKill
@@ -113,28 +114,37 @@ func (j job) send(ctx context.Context, s syscall.Signal) error {
 }
 
 // orphan signals a job whose supervisor was killed: as much of it as can be told from strangers, which is the session of its
-// first process while that lives. What follows no TERM is killed.
-func (j job) orphan(ctx context.Context, s syscall.Signal) error {
+// first process while that lives. TERM is KILL here, for nobody would see who follows.
+func (j job) orphan(s syscall.Signal) error {
 	kin := j.First.session()
 	if len(kin) == 0 {
 		return syscall.ESRCH
 	}
+	if s == syscall.SIGTERM || s == syscall.SIGKILL {
+		return j.killSession()
+	}
 	for _, one := range kin {
 		_ = one.signal(s)
 	}
-	if s != syscall.SIGTERM {
-		return nil
-	}
-	limit := time.NewTimer(mercy)
-	defer limit.Stop()
-	select {
-	case <-limit.C:
-	case <-ctx.Done():
-	}
-	for _, one := range kin {
-		_ = one.signal(syscall.SIGKILL)
-	}
 	return nil
+}
+
+// killSession kills the first process last, and stops it before: by it the others are known.
+func (j job) killSession() error {
+	if err := j.First.signal(stop); err != nil {
+		return err
+	}
+	for range 100 {
+		kin := slices.DeleteFunc(j.First.session(), func(one identity) bool { return one == j.First })
+		if len(kin) == 0 {
+			break
+		}
+		for _, one := range kin {
+			_ = one.signal(syscall.SIGKILL)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return j.First.signal(syscall.SIGKILL)
 }
 
 func (s *supervisor) pass(sig os.Signal) {

@@ -126,3 +126,18 @@ func TestTheEndOfTheServerEndsWhatACommandLeftBehind(t *testing.T) {
 		t.Error("a command started afterwards")
 	}
 }
+
+// TestNothingSurvivesThoughTheStarterIsAnother: nothing of this package leans on how the sandbox finds its processes.
+func TestNothingSurvivesThoughTheStarterIsAnother(t *testing.T) {
+	for _, s := range survivors {
+		w := newWorld(t, func(c *process.Config) { c.Starter = bare{} })
+		ends["a termination"](w, s.script, func() {
+			if !eventually(func() bool { return w.alive() >= s.count }) {
+				t.Errorf("%s: there were %d processes to end", s.name, w.alive())
+			}
+		})
+		if n := w.alive(); n != 0 {
+			t.Errorf("%s: %d processes survived", s.name, n)
+		}
+	}
+}
