@@ -179,15 +179,20 @@ func (c *conn) call(tool string, args any) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	_, answer, err := c.begin("tools/call", map[string]any{"name": tool, "arguments": raw})
-	if err != nil {
-		return Result{}, fmt.Errorf("%s: %w", tool, err)
+	params := map[string]any{"name": tool, "arguments": raw}
+	for range maxRounds {
+		m, err := c.request("tools/call", params)
+		if err != nil {
+			return Result{}, fmt.Errorf("%s: %w", tool, err)
+		}
+		asked := askedIn(m.Result)
+		if !asked.InputRequired() || c.answer == nil {
+			return resultOf(m)
+		}
+		params = maps.Clone(params)
+		params["inputResponses"], params["requestState"] = c.answers(asked), asked.RequestState
 	}
-	m, err := c.wait(answer)
-	if err != nil {
-		return Result{}, fmt.Errorf("%s: %w", tool, err)
-	}
-	return resultOf(m)
+	return Result{}, fmt.Errorf("%s: the server asked more than %d times", tool, maxRounds)
 }
 
 // tools asks for page after page.

@@ -82,6 +82,8 @@ func handleCall(m Message) {
 	case "ask":
 		say(`{"jsonrpc":"2.0","id":"q1","method":"roots/list"}`)
 		answer(m.ID, `"result":{"content":[]}`)
+	case "consent":
+		consent(m)
 	case "progress":
 		say(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}`)
 		answer(m.ID, `"result":{"content":[]}`)
@@ -95,6 +97,20 @@ func handleCall(m Message) {
 	default:
 		answer(m.ID, `"error":{"code":-32602,"message":"no such tool"}`)
 	}
+}
+
+// consent asks as in 2026-07-28, and tells what it was told.
+func consent(m Message) {
+	var params struct {
+		RequestState   string
+		InputResponses json.RawMessage
+	}
+	_ = json.Unmarshal(m.Params, &params)
+	if params.RequestState == "" {
+		answer(m.ID, `"result":{"resultType":"input_required","requestState":"s","inputRequests":{"q":{"method":"elicitation/create","params":{"message":"sure?","requestedSchema":{"type":"object","properties":{"ok":{"type":"boolean"},"why":{"type":"string"}}}}}}}`)
+		return
+	}
+	answer(m.ID, fmt.Sprintf(`"result":{"content":[{"type":"text","text":"told"}],"structuredContent":%s}`, params.InputResponses))
 }
 
 func orNull(raw json.RawMessage) json.RawMessage {

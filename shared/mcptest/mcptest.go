@@ -30,7 +30,8 @@ type Options struct {
 	Capabilities map[string]any // what the client declares: roots, elicitation, …
 
 	// Answer answers the server's own requests. Without it, every one of them
-	// is refused as unknown (-32601).
+	// is refused as unknown (-32601). In the modern era, [Client.Call] answers with it
+	// what a result asks for, and calls again; without it, the result is as it came.
 	Answer func(method string, params json.RawMessage) (any, *Error)
 }
 

@@ -112,6 +112,33 @@ func TestTheServersQuestionsAreAnswered(t *testing.T) {
 	}
 }
 
+func TestAPersonAnswersWhatAResultAsksFor(t *testing.T) {
+	var read string
+	person := func(question string) string { read = question; return "accept" }
+	refuses := func(string, json.RawMessage) (any, *Error) { return nil, &Error{Code: -1} }
+	for _, tt := range []struct {
+		name string
+		o    Options
+		want string
+	}{
+		{"who accepts", Options{}.WithPerson(person), `{"q":{"action":"accept","content":{"ok":true}}}`},
+		{"who declines", Options{}.WithPerson(func(string) string { return "decline" }), `{"q":{"action":"decline"}}`},
+		{"who is behind another answer", Options{Answer: refuses}.WithPerson(person), `{"q":{"action":"accept","content":{"ok":true}}}`},
+		{"whom the client does not ask", Options{Answer: refuses}, `{}`},
+	} {
+		tt.o.Era = Modern
+		if r := tt.o.Start(t, "fake").Call("consent", nil); string(r.Structured) != tt.want {
+			t.Errorf("%s: %s", tt.name, r.Raw)
+		}
+	}
+	if read != "sure?" {
+		t.Errorf("the person read %q", read)
+	}
+	if asked := (Options{Era: Modern}).Start(t, "fake").Call("consent", nil).Asked(); !asked.InputRequired() || asked.RequestState != "s" {
+		t.Errorf("without a person it is %+v", asked)
+	}
+}
+
 func TestALineIsSentAsItIs(t *testing.T) {
 	c := Start(t, "fake")
 	c.Send(`{"broken`)

@@ -115,7 +115,7 @@ func resultOf(m Message) (Result, error) {
 	if err := json.Unmarshal(m.Result, &wire); err != nil {
 		return Result{}, fmt.Errorf("not a tool result: %w: %s", err, m.Result)
 	}
-	if wire.Content == nil {
+	if wire.Content == nil && !askedIn(m.Result).InputRequired() {
 		return Result{}, fmt.Errorf("a tool result has no content: %s", m.Result)
 	}
 	return Result{

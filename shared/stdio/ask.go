@@ -21,11 +21,22 @@ var errInline = errors.New("the handler of a notification cannot ask the client"
 // RequestElicitation asks the person behind the client, where the client said
 // that it can do that, in that mode.
 func (s *session) RequestElicitation(ctx context.Context, request mcp.ElicitationRequest) (*mcp.ElicitationResult, error) {
-	can := s.GetClientCapabilities().Elicitation
-	if can == nil || request.Params.Mode == mcp.ElicitationModeURL && can.URL == nil {
+	if !elicits(s.GetClientCapabilities().Elicitation, request.Params.Mode) {
 		return nil, server.ErrElicitationNotSupported
 	}
 	return ask[mcp.ElicitationResult](ctx, s, mcp.MethodElicitationCreate, request.Params)
+}
+
+// elicits reports whether a client can ask in that mode. A capability without members
+// means forms, as it did before there were other modes (2025-06-18).
+func elicits(can *mcp.ElicitationCapability, mode string) bool {
+	if can == nil {
+		return false
+	}
+	if mode == mcp.ElicitationModeURL {
+		return can.URL != nil
+	}
+	return can.Form != nil || can.URL == nil
 }
 
 // ListRoots asks for the client's roots, where the client said that it has some.

@@ -26,7 +26,7 @@ func asksRoots(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult,
 	return mcp.NewToolResultText(strings.Join(uris, " ")), nil
 }
 
-func elicits(mode string) server.ToolHandlerFunc {
+func asksPerson(mode string) server.ToolHandlerFunc {
 	return func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		r, err := server.ClientSessionFromContext(ctx).(server.SessionWithElicitation).RequestElicitation(ctx,
 			mcp.ElicitationRequest{Params: mcp.ElicitationParams{Mode: mode, Message: "sure?"}})
@@ -47,11 +47,13 @@ func TestTheClientIsAskedOnlyForWhatItDeclared(t *testing.T) {
 		{"roots, something else declared", `{"elicitation":{}}`, "roots", false},
 		{"a form, not declared", `{"roots":{}}`, "form", false},
 		{"a form, declared", `{"elicitation":{}}`, "form", true},
+		{"a form, only URLs declared", `{"elicitation":{"url":{}}}`, "form", false},
+		{"a form, both declared", `{"elicitation":{"form":{},"url":{}}}`, "form", true},
 		{"a URL, only forms declared", `{"elicitation":{"form":{}}}`, "url", false},
 		{"a URL, declared", `{"elicitation":{"url":{}}}`, "url", true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			c := dial(t, mcpServer(tools{"roots": asksRoots, "form": elicits(""), "url": elicits("url")}), Options{})
+			c := dial(t, mcpServer(tools{"roots": asksRoots, "form": asksPerson(""), "url": asksPerson("url")}), Options{})
 			c.handshake(w.capabilities)
 			c.send(toolCall(1, w.tool))
 			if h := c.next(); (h.Method != "") != w.asked {
@@ -63,7 +65,7 @@ func TestTheClientIsAskedOnlyForWhatItDeclared(t *testing.T) {
 
 func TestAnswersFindTheirQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := dial(t, mcpServer(tools{"roots": asksRoots, "form": elicits("")}), Options{})
+		c := dial(t, mcpServer(tools{"roots": asksRoots, "form": asksPerson("")}), Options{})
 		c.handshake(`{"roots":{},"elicitation":{}}`)
 		var asked []heard
 		for id := range 10 {
@@ -139,7 +141,7 @@ func TestNoAnswerCanComeAfterTheEndOfTheInput(t *testing.T) {
 
 func TestFrom20260728OnTheClientIsNotAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := dial(t, mcpServer(tools{"roots": asksRoots, "form": elicits("")}), Options{})
+		c := dial(t, mcpServer(tools{"roots": asksRoots, "form": asksPerson("")}), Options{})
 		for id, tool := range []string{"roots", "form"} {
 			c.send(modern(id, "tools/call", `{"roots":{},"elicitation":{}}`, `"name":"`+tool+`"`))
 			if h := c.next(); h.Method != "" || !strings.Contains(text(h), server.ErrServerInitiatedRequestUnsupported.Error()) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
@@ -29,6 +30,13 @@ type call struct {
 	event   audit.Event // what begin and end have in common
 	ran     bool        // the function was started
 	sent    progress
+	replies replies // of a person, to what the function asks
+}
+
+// extra is what a request says besides its arguments.
+type extra struct {
+	token mcp.ProgressToken
+	again mcp.MultiRoundTripParams // the answer to what an earlier call asked
 }
 
 type callKey struct{}
@@ -59,16 +67,19 @@ func Touches(ctx context.Context, path string) {
 
 // call takes a tool call all the way: rate limit, decoding, begin recorded,
 // function, end recorded, result.
-func (s *Server) call(ctx context.Context, t *Tool, args json.RawMessage, token mcp.ProgressToken) *mcp.CallToolResult {
+func (s *Server) call(ctx context.Context, t *Tool, args json.RawMessage, more extra) *mcp.CallToolResult {
 	c := s.open(ctx, t.Name, t.Effect)
-	c.sent.token = token
+	c.sent.token = more.token
 	c.event.Arguments = s.masked(args, t.quiet)
-	out, err := c.attempt(ctx, t, args)
-	if failed := c.end(out.bytes, err); failed != nil {
+	out, err := c.attempt(ctx, t, args, more.again)
+	if failed := c.end(out, err); failed != nil {
 		err = failed
 	}
 	if err != nil {
 		return s.refusal(err, s.config.Clock(), c.id)
+	}
+	if out.pause != nil {
+		return out.pause.result()
 	}
 	return s.result(out)
 }
@@ -109,7 +120,7 @@ func (s *Server) masked(args json.RawMessage, quiet map[string]bool) json.RawMes
 }
 
 // attempt is everything between the two events that a client can be refused by.
-func (c *call) attempt(ctx context.Context, t *Tool, args json.RawMessage) (outcome, *fault.Error) {
+func (c *call) attempt(ctx context.Context, t *Tool, args json.RawMessage, again mcp.MultiRoundTripParams) (outcome, *fault.Error) {
 	if err := c.server.limits.take(c.session, c.started); err != nil {
 		c.event.Verdict, c.event.Rule = "deny", "rate-limit"
 		return outcome{}, err
@@ -121,13 +132,20 @@ func (c *call) attempt(ctx context.Context, t *Tool, args json.RawMessage) (outc
 	for _, path := range ready.paths {
 		c.event.Paths = append(c.event.Paths, c.server.config.Locate(path))
 	}
+	if err := c.resume(ctx, args, again); err != nil {
+		return outcome{}, err
+	}
 	if err := c.begin(); err != nil {
 		return outcome{}, err
 	}
 	return guarded(func() (outcome, error) {
 		c.ran = true
 		defer c.sent.close()
-		return ready.run(context.WithValue(ctx, callKey{}, c))
+		out, err := ready.run(context.WithValue(ctx, callKey{}, c))
+		if p, ok := errors.AsType[*pause](err); ok {
+			return outcome{pause: p}, nil
+		}
+		return out, err
 	})
 }
 
@@ -157,11 +175,14 @@ func (c *call) begin() *fault.Error {
 
 // end records how the call ended. Where the record is required and fails, what
 // was read is withheld; what was written or run has happened, and is told.
-func (c *call) end(bytes int64, err *fault.Error) *fault.Error {
+func (c *call) end(out outcome, err *fault.Error) *fault.Error {
 	e := c.event
 	now := c.server.config.Clock()
 	e.Time, e.DurationMS = now, float64(now.Sub(c.started))/float64(time.Millisecond)
-	e.Outcome, e.Bytes = "ok", bytes
+	e.Outcome, e.Bytes = "ok", out.bytes
+	if out.pause != nil {
+		e.Verdict, e.Rule, e.Cause = "ask", "confirm", out.pause.question.name()
+	}
 	if err != nil {
 		c.describe(&e, err)
 	}
@@ -215,6 +236,6 @@ func (s *Server) refuseUnknown(ctx context.Context, name string, args json.RawMe
 	c := s.open(ctx, clip(name), Reads)
 	c.event.Arguments = s.masked(args, nil)
 	err := s.config.Vocabulary.absent(name)
-	c.end(0, err)
+	c.end(outcome{}, err)
 	return s.refusal(err, s.config.Clock(), c.id)
 }

@@ -108,7 +108,7 @@ func (s *Server) reading(ctx context.Context, a asked, run func(context.Context)
 	for _, content := range contents {
 		size += content.size()
 	}
-	if failed := c.end(size, err); failed != nil {
+	if failed := c.end(outcome{bytes: size}, err); failed != nil {
 		err = failed
 	}
 	if err != nil {

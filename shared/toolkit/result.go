@@ -65,6 +65,7 @@ type outcome struct {
 	contents   []Content
 	structured json.RawMessage
 	bytes      int64
+	pause      *pause // instead: what a person is asked first
 }
 
 // sizeHintMax bounds what is set aside for a result because of the bytes it

@@ -38,6 +38,7 @@ type Server struct {
 	mcp    *server.MCPServer
 	limits *limits
 	roots  *rootsMemory
+	states *states
 	pid    int
 }
 
@@ -48,7 +49,7 @@ func NewServer(c Config) (*Server, error) {
 		return nil, err
 	}
 	c.fillIn()
-	s := &Server{config: c, limits: newLimits(c.Rate), roots: newRootsMemory(), pid: processID()}
+	s := &Server{config: c, limits: newLimits(c.Rate), roots: newRootsMemory(), states: newStates(), pid: processID()}
 	s.mcp = server.NewMCPServer(c.Name, c.Version, s.options()...)
 	for i := range c.Vocabulary.Tools {
 		t := &c.Vocabulary.Tools[i]
@@ -155,16 +156,16 @@ func (s *Server) Call(ctx context.Context, tool string, args json.RawMessage) *m
 	if !ok {
 		return s.refuseUnknown(ctx, tool, args)
 	}
-	return s.call(ctx, t, args, nil)
+	return s.call(ctx, t, args, extra{})
 }
 
 func (s *Server) handler(t *Tool) server.ToolHandlerFunc {
 	return func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		var token mcp.ProgressToken
+		more := extra{again: r.Params.MultiRoundTripParams}
 		if r.Params.Meta != nil {
-			token = r.Params.Meta.ProgressToken
+			more.token = r.Params.Meta.ProgressToken
 		}
-		return s.call(ctx, t, arguments(ctx, r), token), nil
+		return s.call(ctx, t, arguments(ctx, r), more), nil
 	}
 }
 

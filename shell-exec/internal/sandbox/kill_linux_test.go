@@ -146,7 +146,8 @@ func TestNothingSurvivesAKill(t *testing.T) {
 // sleepers are the carriers that are no shells on their way.
 func sleepers(carriers []string) (out []string) {
 	for _, c := range carriers {
-		if strings.Contains(c, `"sleep `) || strings.Contains(c, `"/usr/bin/python3 `) && strings.Contains(c, "closerange") {
+		_, line, _ := strings.Cut(c, `"`)
+		if strings.HasPrefix(line, "sleep ") || strings.HasPrefix(line, "/usr/bin/python3 ") {
 			out = append(out, c)
 		}
 	}

@@ -167,7 +167,7 @@ func TestAProgramRunsAndSaysHowItEnded(t *testing.T) {
 // eventually waits for what must come, and fails when it does not.
 func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if is() {
 			return
 		}
