@@ -1,0 +1,145 @@
+package sandbox
+
+import (
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestNoRestrictionLeaksToOtherThreads starts commands on many restricted
+// threads while others are made and used, garbage is collected, and each new
+// thread checks that it is itself free.
+func TestNoRestrictionLeaksToOtherThreads(t *testing.T) {
+	const commands, starters, checkers = 200, 8, 6
+	w := newWorld(t)
+	s := newBox(t, w.Home)
+	secret := w.Home + "/.ssh/id_ed25519"
+	var checks, leaks atomic.Int64
+	var work, check sync.WaitGroup
+	done := make(chan struct{})
+	for range checkers {
+		check.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				onFreshThread(func() {
+					checks.Add(1)
+					if leak := restricted(secret); leak != "" {
+						leaks.Add(1)
+						t.Error(leak)
+					}
+				})
+				runtime.GC()
+			}
+		})
+	}
+	var ran atomic.Int64
+	for range starters {
+		work.Go(func() {
+			for range commands / starters {
+				got := run(t, s, w.shell("cat ~/.ssh/id_ed25519; (setsid sleep 60 >/dev/null 2>&1 &); echo done"))
+				if !strings.Contains(got.out, "ermission denied") && !strings.Contains(got.out, "No such file") || !strings.Contains(got.out, "done") {
+					t.Errorf("%+v", got)
+				}
+				ran.Add(1)
+			}
+		})
+	}
+	work.Wait()
+	close(done)
+	check.Wait()
+	t.Logf("%d commands, %d checks, %d leaks", ran.Load(), checks.Load(), leaks.Load())
+	if checks.Load() < commands || ran.Load() != commands {
+		t.Error("too little was tried")
+	}
+}
+
+// onFreshThread runs f on a thread that ends with it.
+func onFreshThread(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		f()
+	}()
+	<-done
+}
+
+// restricted says what the calling thread may not do; "" if it is free.
+func restricted(secret string) string {
+	if _, err := os.ReadFile(secret); err != nil {
+		return "files: " + err.Error()
+	}
+	if err := socket(unix.AF_INET, unix.SOCK_STREAM); err != nil {
+		return "sockets: " + err.Error()
+	}
+	if v, _ := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); v != 0 {
+		return "no_new_privs"
+	}
+	return ""
+}
+
+func TestThreadsEndWithTheirCommands(t *testing.T) {
+	w := newWorld(t)
+	s := newBox(t, w.Home)
+	bound := func() (n int) {
+		entries, err := os.ReadDir("/proc/self/task")
+		must(t, err)
+		for _, e := range entries {
+			status, _ := os.ReadFile("/proc/self/task/" + e.Name() + "/status")
+			if strings.Contains(string(status), "NoNewPrivs:\t1") {
+				n++
+			}
+		}
+		return n
+	}
+	tree, err := s.Start(t.Context(), w.shell("sleep 100"), Files{})
+	must(t, err)
+	if n := bound(); n != 1 {
+		t.Errorf("%d restricted threads for one command", n)
+	}
+	must(t, tree.Close())
+	for range 20 {
+		run(t, s, w.shell("true"))
+	}
+	eventually(t, "the end of all restricted threads", func() bool { return bound() == 0 })
+}
+
+func TestFiftyCommandsAtOnce(t *testing.T) {
+	w := newWorld(t)
+	s := newBox(t, w.Home)
+	const n = 50
+	var trees [n]*Tree
+	mark := token()
+	for i := range trees {
+		var err error
+		trees[i], err = s.Start(t.Context(), w.shell("sleep $1 & wait", mark), Files{})
+		must(t, err)
+	}
+	eventually(t, "fifty sleepers", func() bool { return len(sleepers(carriers(t, mark))) == n })
+	for i, tree := range trees {
+		if u := tree.Usage(); u.Processes != 2 || u.Memory == 0 {
+			t.Errorf("command %d: %+v", i, u)
+		}
+	}
+	must(t, trees[0].Kill())
+	if left := len(sleepers(carriers(t, mark))); left != n-1 {
+		t.Errorf("%d of %d others live", left, n-1)
+	}
+	var all sync.WaitGroup
+	for _, tree := range trees {
+		all.Go(func() { tree.Close() })
+	}
+	all.Wait()
+	if left := carriers(t, mark); len(left) > 0 {
+		t.Errorf("left are %q", left)
+	}
+}
