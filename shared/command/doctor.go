@@ -56,6 +56,9 @@ func (a *app) examine(ctx context.Context) []Check {
 	checks = append(checks, denied(set), links(set))
 	checks = append(checks, a.offered(ctx, set)...)
 	checks = append(checks, a.auditing(set)...)
+	if a.Runs {
+		return append(checks, Check{OK, "restriction", "the server itself is not restricted, since commands would inherit it; each command is", ""})
+	}
 	return append(checks, restrictions(set.Text("restrict"), restrict.Probe())...)
 }
 

@@ -38,6 +38,9 @@ type Program struct {
 	// Defaults, where not nil, changes defaults by what is already known, the
 	// vocabulary above all. It runs after the settings are loaded.
 	Defaults func(*settings.Set)
+	// Runs says that the server starts commands, each restricted for itself: the
+	// server is not, for they would inherit it.
+	Runs bool
 	// Verbs are further commands of this server alone.
 	Verbs []Verb
 	// MaxMessage is the bytes of one message of a host, and of the arguments on

@@ -140,7 +140,7 @@ func withAudit(r restrict.Rules, dir string) restrict.Rules {
 // refuses what it offers, the process may be restricted in part, and never serves.
 func (a *app) restrict(s *started, set *settings.Set, rules restrict.Rules) error {
 	mode := set.Text("restrict")
-	if mode == "off" {
+	if mode == "off" || a.Runs {
 		s.log.Info("the process is not restricted: it was asked not to be")
 		return nil
 	}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/toolkit"
+	"github.com/multiollama/mcp-server/shell-exec/internal/process"
+)
+
+// The vocabulary of document 004.
+
+var agentSpec = toolkit.Spec{
+	Name: "bash", Title: "Run a command", Toolset: "shell", Effect: toolkit.Runs, Destructive: true, OpenWorld: true,
+	Doc: "Run a shell command in the output folder. Without command substitution, eval, exec, sudo, su, base64 -d.",
+}
+
+type agentIn struct {
+	Command string `json:"command" doc:"Shell command line."`
+	Timeout int    `json:"timeout,omitempty" default:"30" min:"1" max:"60" doc:"Seconds."`
+}
+
+// agentOut is how FastMCP answers a function that returns str.
+type agentOut struct {
+	Result string `json:"result"`
+}
+
+// Text is the string itself.
+func (o agentOut) Text() string { return o.Result }
+
+func (s *shell) agent(ctx context.Context, in agentIn) (agentOut, error) {
+	dir, err := s.folder()
+	if err != nil {
+		return agentOut{}, err
+	}
+	c, err := s.approve(ctx, s.limits, wish{text: in.Command, dir: dir})
+	if err != nil {
+		return agentOut{}, err
+	}
+	r, err := s.runner.Run(ctx, process.Request{
+		Text: in.Command, Command: c, Mode: process.Foreground, Timeout: time.Duration(in.Timeout) * time.Second, Progress: progress(ctx),
+	})
+	if err != nil {
+		return agentOut{}, err
+	}
+	var b strings.Builder
+	b.WriteString(r.Stdout.Text())
+	if text := r.Stderr.Text(); text != "" {
+		section(&b, "stderr", text)
+	}
+	endLine(&b)
+	if r.State == process.TimedOut {
+		fmt.Fprintf(&b, "[timed out after %d seconds]\n", in.Timeout)
+	} else if r.Code != 0 {
+		fmt.Fprintf(&b, "[exit code %d]\n", r.Code)
+	}
+	return agentOut{b.String()}, exceeded(r)
+}
+
+var userID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// folder is output/DATE/user_ID in the first allowed directory, made where it is
+// missing, through no link.
+func (s *shell) folder() (string, error) {
+	rel := filepath.Join("output", time.Now().Format(time.DateOnly), "user_"+s.settings.Text("user-id"))
+	root, err := os.OpenRoot(s.dirs[0])
+	if err != nil {
+		return "", fault.From(err)
+	}
+	defer root.Close()
+	if err := root.MkdirAll(rel, 0o755); err != nil {
+		return "", fault.From(err)
+	}
+	return filepath.Join(s.dirs[0], rel), nil
+}

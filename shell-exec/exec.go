@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/multiollama/mcp-server/shared/toolkit"
+	"github.com/multiollama/mcp-server/shell-exec/internal/process"
+)
+
+var execSpec = toolkit.Spec{
+	Name:        "shell_exec",
+	Title:       "Run a command",
+	Doc:         "Run a command to its end: a shell command line, or with args a program without a shell. A command that exits with another code than 0 is no error.",
+	Toolset:     "exec",
+	Effect:      toolkit.Runs,
+	Destructive: true,
+	OpenWorld:   true,
+}
+
+type execIn struct {
+	Command string   `json:"command" doc:"Shell command line; with args, a program."`
+	Args    []string `json:"args,omitempty" doc:"Arguments, each as it is."`
+	Dir     string   `json:"cwd,omitempty" path:"read" doc:"Working directory. Default: the first allowed directory."`
+}
+
+type execOut struct {
+	Stdout    string `json:"stdout"`
+	Stderr    string `json:"stderr"`
+	ExitCode  int    `json:"exitCode" doc:"128 + the signal's number where one ended it."`
+	Signal    string `json:"signal,omitempty"`
+	Truncated bool   `json:"truncated,omitempty"`
+	OutputID  string `json:"outputId,omitempty" doc:"For read_execution_output."`
+	TimedOut  bool   `json:"timedOut,omitempty"`
+}
+
+func (s *shell) exec(ctx context.Context, in execIn) (execOut, error) {
+	w := wish{text: in.Command, dir: in.Dir}
+	if len(in.Args) > 0 {
+		w = wish{argv: append([]string{in.Command}, in.Args...), dir: in.Dir}
+	}
+	c, err := s.approve(ctx, s.policy, w)
+	if err != nil {
+		return execOut{}, err
+	}
+	r, err := s.runner.Run(ctx, process.Request{
+		Text: in.Command + tail(in.Args), Command: c, Mode: process.Foreground,
+		Timeout: s.settings.Duration("timeout"), Progress: progress(ctx),
+	})
+	if err != nil {
+		return execOut{}, err
+	}
+	out := execOut{
+		Stdout: r.Stdout.Text(), Stderr: r.Stderr.Text(), ExitCode: r.Code, Signal: r.Signal,
+		Truncated: r.Stdout.Omitted+r.Stderr.Omitted > 0, TimedOut: r.State == process.TimedOut,
+	}
+	if out.Truncated || out.TimedOut {
+		out.OutputID = r.OutputID
+	}
+	return out, exceeded(r)
+}
+
+// tail is arguments behind a command, for people.
+func tail(args []string) string {
+	var b strings.Builder
+	for _, a := range args {
+		fmt.Fprintf(&b, " %q", a)
+	}
+	return b.String()
+}
+
+// progress tells a client that wants it the newest lines.
+func progress(ctx context.Context) func(process.Progress) {
+	return func(p process.Progress) {
+		toolkit.Progress(ctx, float64(p.Bytes), 0, strings.Join(p.Lines, "\n"))
+	}
+}
+
+// Text is what was written, and how it ended.
+func (o execOut) Text() string {
+	var b strings.Builder
+	b.WriteString(o.Stdout)
+	if o.Stderr != "" {
+		section(&b, "stderr", o.Stderr)
+	}
+	note := fmt.Sprintf("[exit code %d", o.ExitCode)
+	if o.Signal != "" {
+		note += ", " + o.Signal
+	}
+	if o.TimedOut {
+		note += ", timed out"
+	}
+	if o.OutputID != "" {
+		note += ", all of it: read_execution_output " + o.OutputID
+	}
+	endLine(&b)
+	return b.String() + note + "]\n"
+}
+
+// section is a text under a heading.
+func section(b *strings.Builder, name, text string) {
+	endLine(b)
+	b.WriteString("[" + name + "]\n" + text)
+}
+
+func endLine(b *strings.Builder) {
+	if s := b.String(); s != "" && !strings.HasSuffix(s, "\n") {
+		b.WriteByte('\n')
+	}
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/toolkit"
+	"github.com/multiollama/mcp-server/shell-exec/internal/process"
+)
+
+var executeSpec = toolkit.Spec{
+	Name:  "shell_execute",
+	Title: "Run a command, also a long one",
+	Doc: "Run a shell command line. adaptive (the default) waits for a while, then lets it go on and answers its execution_id; foreground waits to the end or the time-out; " +
+		"background answers at once; detached also outlives this server.",
+	Toolset:     "shell",
+	Effect:      toolkit.Runs,
+	Destructive: true,
+	OpenWorld:   true,
+}
+
+type executeIn struct {
+	Command    string            `json:"command" doc:"Shell command line."`
+	Mode       string            `json:"execution_mode,omitempty" default:"adaptive" enum:"foreground|background|detached|adaptive|sync|async" doc:"sync is foreground, async background."`
+	Dir        string            `json:"working_directory,omitempty" path:"read" doc:"Default: the first allowed directory."`
+	Env        map[string]string `json:"environment_variables,omitempty" secret:"true"`
+	Input      string            `json:"input_data,omitempty" content:"true" doc:"Standard input, which is empty otherwise."`
+	Timeout    int               `json:"timeout_seconds,omitempty" min:"1" max:"3600" doc:"Ends the command. Default in foreground: 30."`
+	Foreground int               `json:"foreground_timeout_seconds,omitempty" default:"10" min:"1" max:"300" doc:"How long adaptive waits."`
+	MaxOutput  int               `json:"max_output_size,omitempty" default:"1048576" min:"1024" max:"104857600" doc:"Bytes of each stream in the answer."`
+	Stderr     bool              `json:"capture_stderr,omitempty" default:"true"`
+	Partial    bool              `json:"return_partial_on_timeout,omitempty" default:"true" doc:"Answer what came until a time-out, rather than an error."`
+	Session    string            `json:"session_id,omitempty" doc:"A word to find executions by."`
+}
+
+type executionOut struct {
+	Success    bool    `json:"success"`
+	ID         string  `json:"execution_id"`
+	Status     string  `json:"status" enum:"completed|running|failed|timeout"`
+	ExitCode   *int    `json:"exit_code,omitempty" doc:"128 + the signal's number where one ended it."`
+	Signal     string  `json:"signal,omitempty"`
+	Stdout     string  `json:"stdout"`
+	Stderr     string  `json:"stderr"`
+	Truncated  bool    `json:"output_truncated"`
+	OutputID   string  `json:"output_id,omitempty" doc:"For read_execution_output."`
+	Partial    bool    `json:"partial_output,omitempty"`
+	Time       float64 `json:"execution_time_ms"`
+	PID        int     `json:"process_id,omitempty"`
+	Transition string  `json:"transition_reason,omitempty"`
+	Message    string  `json:"message,omitempty"`
+	Created    string  `json:"created_at"`
+	Completed  string  `json:"completed_at,omitempty"`
+	Dir        string  `json:"working_directory"`
+	Default    string  `json:"default_working_directory"`
+	Changed    bool    `json:"working_directory_changed"`
+}
+
+func (s *shell) execute(ctx context.Context, in executeIn) (executionOut, error) {
+	mode, err := process.ParseMode(in.Mode)
+	if err != nil {
+		return executionOut{}, err
+	}
+	c, err := s.approve(ctx, s.policy, wish{text: in.Command, dir: in.Dir, env: in.Env, input: in.Input})
+	if err != nil {
+		return executionOut{}, err
+	}
+	r, err := s.runner.Run(ctx, process.Request{
+		Text: in.Command, Command: c, Variables: in.Env, Session: in.Session, Input: in.Input,
+		Mode: mode, Timeout: time.Duration(in.Timeout) * time.Second, ForegroundTimeout: time.Duration(in.Foreground) * time.Second,
+		MaxOutput: in.MaxOutput, DropStderr: !in.Stderr, NoPartial: !in.Partial,
+		Progress: progress(ctx),
+	})
+	if err != nil {
+		return executionOut{}, err
+	}
+	return s.told(r), exceeded(r)
+}
+
+// exceeded is the error of a command that its limits have ended.
+func exceeded(r process.Result) error {
+	if r.Why != process.ByMemory {
+		return nil
+	}
+	return fault.New(fault.OutOfMemory, fmt.Sprintf("the command needed more memory than it may have and was ended; it had %d bytes", r.Peak),
+		"Work on less at once, or ask the person who runs this server for more (--max-memory)").With("peak_bytes", r.Peak).With("execution_id", r.ID)
+}
+
+// told is a result as documents 001 and 003 have it.
+func (s *shell) told(r process.Result) executionOut {
+	out := executionOut{
+		Success: r.State == process.Completed && r.Code == 0 || r.State == process.Running,
+		ID:      r.ID, Status: string(r.State), Signal: r.Signal,
+		Stdout: r.Stdout.Text(), Stderr: r.Stderr.Text(), Truncated: r.Stdout.Omitted+r.Stderr.Omitted > 0,
+		OutputID: r.OutputID, Partial: r.Partial(), Time: float64(r.Duration()) / float64(time.Millisecond),
+		PID: r.PID, Transition: string(r.Transition), Message: message(r), Created: r.Started.UTC().Format(time.RFC3339Nano),
+		Dir: r.Dir, Default: s.dirs[0], Changed: r.Dir != s.dirs[0],
+	}
+	if r.State != process.Running {
+		out.ExitCode = &r.Code
+		out.Completed = r.Completed.UTC().Format(time.RFC3339Nano)
+	}
+	return out
+}
+
+// message says in words what the fields alone might not.
+func message(r process.Result) string {
+	switch {
+	case r.State == process.TimedOut:
+		return fmt.Sprintf("The command was ended after %s; what it wrote until then is here.", r.Duration().Round(time.Millisecond))
+	case r.State == process.Running:
+		return "The command goes on: process_get_execution with wait_seconds waits for it, process_terminate ends it."
+	case r.Signal != "":
+		return "The command was ended by " + r.Signal + "."
+	case r.Lingering:
+		return "The command has ended; processes that it started live on until the server ends."
+	}
+	return ""
+}
+
+// Text is what was written, and how it ended or goes on.
+func (o executionOut) Text() string {
+	var b strings.Builder
+	b.WriteString(o.Stdout)
+	if o.Stderr != "" {
+		section(&b, "stderr", o.Stderr)
+	}
+	endLine(&b)
+	fmt.Fprintf(&b, "[%s, execution_id %s", o.Status, o.ID)
+	if o.ExitCode != nil {
+		fmt.Fprintf(&b, ", exit code %d", *o.ExitCode)
+	}
+	if o.Truncated {
+		b.WriteString(", all of it: read_execution_output " + o.OutputID)
+	}
+	b.WriteString("]\n")
+	if o.Message != "" {
+		b.WriteString(o.Message + "\n")
+	}
+	return b.String()
+}
+
+// Bytes is recorded in the audit log.
+func (o executionOut) Bytes() int64 { return int64(len(o.Stdout) + len(o.Stderr)) }

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+
+	"github.com/multiollama/mcp-server/shared/command"
+	"github.com/multiollama/mcp-server/shared/confine"
+	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/settings"
+)
+
+// program is what the command line makes this server of.
+func program() command.Program {
+	return command.Program{
+		Name:     "shell-exec",
+		Title:    "Run commands",
+		Doc:      "An MCP server that runs commands in the directories you allow, each judged by a policy and inside a sandbox.",
+		Version:  version,
+		Flags:    flags(),
+		Defaults: defaults,
+		Open:     open,
+		Runs:     true,
+		Verbs:    verbs(),
+	}
+}
+
+func flags() []settings.Flag {
+	return []settings.Flag{
+		{Name: "audit-required", Kind: settings.Bool, Default: "true", Doc: "refuse a call whose audit event cannot be stored"},
+		{Name: "restrict", Kind: settings.Choice, Choices: []string{"off"}, Default: "off",
+			Doc: "commands are restricted one by one, see --sandbox; the server that starts them is not"},
+		{Name: "preset", Kind: settings.Choice, Choices: []string{"development", "production", "sandbox", "minimal"}, Default: "development",
+			Doc: "what the policy says to each effect that a command has"},
+		{Name: "policy", Kind: settings.Text, Dir: true, Doc: "a TOML file with a preset, effects and rules of your own"},
+		{Name: "ask", Kind: settings.Choice, Choices: []string{"elicit", "deny"}, Default: "elicit",
+			Doc: "what happens to a command that needs consent: the person is asked through the host, or it is refused"},
+		{Name: "sandbox", Kind: settings.Choice, Choices: []string{"auto", "required", "off"}, Default: "auto",
+			Doc: "hold commands by means of the kernel: where it can, or else do not start"},
+		{Name: "sandbox-level", Kind: settings.Count, Default: "1", Min: 1, Max: 2, Doc: "2 adds namespaces of their own"},
+		{Name: "read-path", Kind: settings.List, Dir: true, Doc: "a directory that commands may read besides"},
+		{Name: "network", Kind: settings.Bool, Default: "true", Doc: "commands may open connections"},
+		{Name: "pass-env", Kind: settings.List, Doc: "variables of this server that commands get besides the usual ones; a * stands for any part"},
+		{Name: "login-path", Kind: settings.Bool, Default: "false", Doc: "take PATH from the person's login shell"},
+		{Name: "timeout", Kind: settings.Duration, Default: "300s", Doc: "the longest that a command may take, detached ones aside"},
+		{Name: "max-processes", Kind: settings.Count, Default: "50", Min: 1, Max: 1000, Doc: "commands that run at once"},
+		{Name: "max-memory", Kind: settings.Size, Default: "1GiB", Min: 16 << 20, Doc: "memory of one command with all it starts"},
+		{Name: "max-file-size", Kind: settings.Size, Default: "100MiB", Min: 1 << 20, Doc: "size of a file that a command writes, and of each kept output"},
+		{Name: "output-size", Kind: settings.Size, Default: "1GiB", Min: 1 << 20, Doc: "bytes of output that are kept in all; the oldest go first"},
+		{Name: "user-id", Kind: settings.Text, Default: "default", Doc: "the ID of the folder in which bash of the vocabulary agent works: letters, digits, - and _"},
+	}
+}
+
+// defaults are what a vocabulary changes for those who set nothing else.
+func defaults(s *settings.Set) {
+	if s.Text("vocabulary") == "agent" { // document 004
+		s.SetDefault("rate-limit", "10/1m")
+		s.SetDefault("hide-paths", "true")
+	}
+}
+
+func open(_ context.Context, s *settings.Set, own command.Own) (*command.Service, error) {
+	if own.State == "" {
+		return nil, fault.New(fault.Misconfigured, "there is no home directory to keep outputs in", "Set HOME or XDG_STATE_HOME")
+	}
+	roots, scope, err := command.OpenDirectories(s, own.Files, false)
+	if err != nil {
+		return nil, err
+	}
+	sh := &shell{scope: scope, settings: s, state: own.State}
+	if err := sh.prepare(roots.Dirs()); err != nil {
+		return nil, closing(err, roots)
+	}
+	return &command.Service{
+		Roots:        roots,
+		Vocabularies: vocabularies(sh),
+		Instructions: "Runs commands without a terminal: stdin is empty, nothing can ask. A command that is not done after a while goes on; process_get_execution waits for it. What an answer leaves out is kept under its output_id.",
+		Checks:       sh.checks,
+		Start:        sh.start,
+		Close:        sh.close,
+	}, nil
+}
+
+// closing is err, after the directories were given back.
+func closing(err error, roots *confine.Roots) error {
+	_ = roots.Close() // the error that counts is the other
+	return err
+}

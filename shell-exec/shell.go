@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/multiollama/mcp-server/shared/confine"
+	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/settings"
+	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
+	"github.com/multiollama/mcp-server/shell-exec/internal/output"
+	"github.com/multiollama/mcp-server/shell-exec/internal/policy"
+	"github.com/multiollama/mcp-server/shell-exec/internal/process"
+	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
+)
+
+// shell is what every operation of this server works on: where commands may work, what
+// judges them, what they get, and what runs them.
+type shell struct {
+	scope    *confine.Scope
+	settings *settings.Set
+	state    string // directory of the program's own
+
+	dirs   []string // the allowed directories, absolute
+	home   string
+	policy *policy.Policy
+	limits *policy.Policy // policy as the vocabulary agent has it
+	shell  policy.Shell
+	env    process.Environment
+
+	box    *sandbox.Sandbox
+	report sandbox.Report
+	temp   string // a private directory of commands, gone with the server
+	cache  string // another, which stays
+	store  *output.Store
+	runner *process.Runner
+}
+
+// prepare is what needs nothing but the settings.
+func (s *shell) prepare(dirs []string) error {
+	s.dirs = dirs
+	s.home, _ = os.UserHomeDir() // where there is none, nothing is below it
+	var err error
+	if s.policy, err = policyOf(s.settings); err != nil {
+		return err
+	}
+	if s.limits, err = s.policy.Limited("agent"); err != nil {
+		return err
+	}
+	s.shell = findShell()
+	s.env = process.Environment{Server: os.Environ(), Pass: s.settings.List("pass-env")}
+	return nil
+}
+
+// policyOf is the preset, or what the person has written.
+func policyOf(s *settings.Set) (*policy.Policy, error) {
+	file := s.Text("policy")
+	if file == "" {
+		return policy.Preset(s.Text("preset"))
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fault.New(fault.Misconfigured, "the policy cannot be read: "+fault.From(err).Msg, "Name another file with --policy").Because(err)
+	}
+	return policy.Load(string(text))
+}
+
+// findShell is bash where it is there, else sh. It is judged in the grammar of the one
+// that will run it.
+func findShell() policy.Shell {
+	for _, c := range []struct {
+		name    string
+		grammar cmdline.Grammar
+	}{{"bash", cmdline.Bash}, {"sh", cmdline.POSIX}} {
+		if path, err := exec.LookPath(c.name); err == nil {
+			return policy.Shell{Path: path, Grammar: c.grammar}
+		}
+	}
+	return policy.Shell{}
+}
+
+// start makes what only a server at work needs: the sandbox after trying it, the store
+// of outputs, and the runner, which finds detached jobs of before.
+func (s *shell) start(ctx context.Context) error {
+	if err := s.openSandbox(); err != nil {
+		return err
+	}
+	if s.settings.Bool("login-path") {
+		path, err := process.LoginPath(ctx, s.env.Server)
+		if err != nil {
+			return err
+		}
+		s.env.Path = path
+	}
+	if err := s.makeDirectories(); err != nil {
+		return fault.From(err)
+	}
+	var err error
+	if s.store, err = openStore(s.settings, s.state); err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return fault.From(err)
+	}
+	s.runner, err = process.New(process.Config{
+		Starter: process.Sandboxed(s.box), Store: s.store,
+		Limits: process.Limits{Running: int(s.settings.Count("max-processes")), Time: s.settings.Duration("timeout")},
+		Jobs:   filepath.Join(s.state, "jobs"), Supervisor: append([]string{self, "supervise"}, s.inherited()...),
+	})
+	return err
+}
+
+// makeDirectories makes what commands write besides the workspace, and leads their
+// tools there.
+func (s *shell) makeDirectories() (err error) {
+	if s.temp, err = os.MkdirTemp("", "mcp-shell-"); err != nil {
+		return err
+	}
+	s.cache = filepath.Join(s.state, "cache")
+	if err = os.MkdirAll(s.cache, 0o700); err != nil {
+		return err
+	}
+	s.env.Set = map[string]string{}
+	for _, entry := range sandbox.ToolEnv(s.temp, s.cache) {
+		name, value, _ := strings.Cut(entry, "=")
+		s.env.Set[name] = value
+	}
+	return nil
+}
+
+func openStore(s *settings.Set, state string) (*output.Store, error) {
+	return output.Open(filepath.Join(state, "outputs"), output.Limits{Stream: s.Size("max-file-size"), Total: s.Size("output-size")}, time.Now)
+}
+
+func (s *shell) openSandbox() error {
+	mode := map[string]sandbox.Mode{"auto": sandbox.Auto, "required": sandbox.Required, "off": sandbox.Off}[s.settings.Text("sandbox")]
+	var err error
+	s.box, s.report, err = sandbox.New(sandbox.Options{Mode: mode, Level: int(s.settings.Count("sandbox-level")), Home: s.home})
+	return err
+}
+
+// close ends what runs, and gives back what start has made.
+func (s *shell) close() error {
+	var err error
+	if s.runner != nil {
+		err = s.runner.Close()
+	}
+	if s.box != nil {
+		err = errors.Join(err, s.box.Close())
+	}
+	if s.store != nil {
+		err = errors.Join(err, s.store.Close())
+	}
+	if s.temp != "" {
+		err = errors.Join(err, os.RemoveAll(s.temp))
+	}
+	return err
+}

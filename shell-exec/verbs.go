@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/multiollama/mcp-server/shared/command"
+	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/settings"
+	"github.com/multiollama/mcp-server/shell-exec/internal/policy"
+	"github.com/multiollama/mcp-server/shell-exec/internal/process"
+)
+
+// verbs are the commands that only this server has.
+func verbs() []command.Verb {
+	words := []command.Word{{Name: "argv", Doc: `a program and its arguments as a JSON list, instead of a command line`}}
+	return []command.Verb{
+		{
+			Use: "policy", Short: "Ask the policy about a command",
+			Verbs: []command.Verb{
+				{
+					Use: "check [COMMAND]", Short: "Say allow, ask or deny: exit code 0, 3 or 4", Most: 1, Words: words,
+					Run: func(_ context.Context, a command.Act) (int, error) { return judge(a, false) },
+				},
+				{
+					Use: "explain [COMMAND]", Short: "Say why: rule, effect, place, and what to do instead", Most: 1, Words: words,
+					Run: func(_ context.Context, a command.Act) (int, error) { return judge(a, true) },
+				},
+			},
+		},
+		{
+			Use: "supervise", Short: "Watch over one detached command", Hidden: true,
+			Run: func(_ context.Context, a command.Act) (int, error) { return 0, superviseJob(a) },
+		},
+	}
+}
+
+// exits are the exit codes of policy check.
+var exits = map[policy.Verdict]int{policy.Allow: 0, policy.Ask: 3, policy.Deny: 4}
+
+// judge prints what the policy says to a command in the working directory, which is the
+// workspace.
+func judge(a command.Act, why bool) (int, error) {
+	p, err := policyOf(a.Settings)
+	if err != nil {
+		return 0, err
+	}
+	r, err := requestOf(a)
+	if err != nil {
+		return 0, err
+	}
+	d := p.Judge(r)
+	text := d.Verdict().String() + "\n"
+	if why {
+		text = d.Explain()
+	}
+	_, err = io.WriteString(a.Stdout, text)
+	return exits[d.Verdict()], err
+}
+
+func requestOf(a command.Act) (policy.Request, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return policy.Request{}, fault.From(err)
+	}
+	home, _ := os.UserHomeDir() // where there is none, nothing is below it
+	env, err := process.Environment{Server: a.Environ, Pass: a.Settings.List("pass-env")}.Build(nil)
+	r := policy.Request{Shell: findShell(), Dir: dir, Home: home, Workspace: []string{dir}, Env: env, Links: links{}}
+	list, isList := a.Words["argv"]
+	switch {
+	case err != nil:
+	case isList == (len(a.Args) == 1):
+		err = fault.New(fault.Misconfigured, "there is not exactly one command", "Give a command line, or --argv")
+	case isList:
+		if json.Unmarshal([]byte(list), &r.Argv) != nil || len(r.Argv) == 0 {
+			err = fault.New(fault.Misconfigured, "--argv is no JSON list of strings", `Write --argv '["ls","-l"]'`)
+		}
+	default:
+		r.Text = a.Args[0]
+	}
+	return r, err
+}
+
+// superviseJob is the whole life of the process that watches over a detached command. It
+// has a sandbox of its own, with the settings of the server that started it.
+func superviseJob(a command.Act) error {
+	s := &shell{settings: a.Settings, state: a.Own.State}
+	if err := s.prepare(a.Settings.List("allow-path")); err != nil {
+		return err
+	}
+	if err := s.openSandbox(); err != nil {
+		return err
+	}
+	if err := s.makeDirectories(); err != nil {
+		return fault.From(err)
+	}
+	store, err := openStore(a.Settings, s.state)
+	if err != nil {
+		return err
+	}
+	s.store = store
+	defer s.close()
+	signals, stop := process.Signals()
+	defer stop()
+	in, out := io.NopCloser(a.Stdin), nopCloser{a.Stdout}
+	return process.Supervise(process.Config{Starter: process.Sandboxed(s.box), Store: store, Jobs: filepath.Join(s.state, "jobs")}, in, out, signals)
+}
+
+// inherited are the settings of this server as flags of another process.
+func (s *shell) inherited() []string {
+	var flags []string
+	for _, f := range s.settings.Flags() {
+		if f.Name == "config" || !s.settings.Given(f.Name) && f.Name != "allow-path" {
+			continue
+		}
+		for _, word := range s.values(f) {
+			flags = append(flags, "--"+f.Name+"="+word)
+		}
+	}
+	return flags
+}
+
+// values are the words of a setting, paths absolute: the other process starts elsewhere.
+func (s *shell) values(f settings.Flag) []string {
+	switch {
+	case f.Name == "allow-path":
+		return s.dirs
+	case f.Dir && f.Kind == settings.List:
+		return s.settings.List(f.Name)
+	case f.Dir:
+		return []string{s.settings.Text(f.Name)}
+	}
+	return s.settings.Words(f.Name)
+}
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
