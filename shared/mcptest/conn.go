@@ -181,7 +181,11 @@ func (c *conn) call(tool string, args any) (Result, error) {
 	}
 	params := map[string]any{"name": tool, "arguments": raw}
 	for range maxRounds {
-		m, err := c.request("tools/call", params)
+		_, answer, err := c.begin("tools/call", params)
+		if err != nil {
+			return Result{}, fmt.Errorf("%s: %w", tool, err)
+		}
+		m, err := c.wait(answer)
 		if err != nil {
 			return Result{}, fmt.Errorf("%s: %w", tool, err)
 		}
