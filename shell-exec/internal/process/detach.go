@@ -52,6 +52,7 @@ func (r *Runner) detach(ctx context.Context, q Request) (Result, error) {
 	if answer.Code != "" {
 		return Result{}, fault.New(answer.Code, answer.Msg, answer.Do)
 	}
+	answer.Record.Variables = q.Variables
 	return Result{Record: answer.Record}, nil
 }
 

@@ -3,6 +3,7 @@ package process
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"sync"
@@ -23,6 +24,7 @@ type execution struct {
 	asks   chan ending
 	done   chan struct{} // closed when the first process has ended and its output is here
 	gone   chan struct{} // closed when nothing is left
+	kept   chan struct{} // closed when the end, too, is in the store
 
 	answered chan struct{} // closed when the call that started it has its answer
 	told     atomic.Bool   // and that was about the end
@@ -51,6 +53,7 @@ func newExecution(r *Runner, q Request) *execution {
 		asks:     make(chan ending, 4),
 		done:     make(chan struct{}),
 		gone:     make(chan struct{}),
+		kept:     make(chan struct{}),
 		answered: make(chan struct{}),
 		full:     make(chan struct{}),
 		rec: Record{ID: cmp.Or(r.named, newID()), Text: short(q.Text), Session: q.Session, Dir: q.Command.Dir, Mode: q.Mode,
@@ -64,6 +67,8 @@ func (e *execution) live(limit time.Duration) {
 	e.streams.settle()
 	e.finish(status, why)
 	close(e.done)
+	e.keep(context.Background())
+	close(e.kept)
 	e.linger()
 	_ = e.tree.Close()
 	e.streams.close()
@@ -187,6 +192,18 @@ func (e *execution) left() {
 	e.rec.Lingering = false
 }
 
+// keep has the store write down the execution with its output so far. A short command is answered first and kept then.
+func (e *execution) keep(ctx context.Context) {
+	run := e.streams.recording
+	if run == nil {
+		return
+	}
+	if note, err := json.Marshal(e.record()); err == nil {
+		_ = run.Note(note) // too long: the output is found all the same
+	}
+	_ = run.Keep(ctx) // the record tells why not
+}
+
 // ask tells live to end the execution. What does not fit is one wish more of the same.
 func (e *execution) ask(how ending) {
 	select {
@@ -227,7 +244,7 @@ func (e *execution) attend(ctx context.Context, q Request, patience *time.Timer)
 			}
 			full = nil
 		case <-over:
-			return e.moved(transition), nil
+			return e.moved(ctx, transition), nil
 		}
 	}
 }
@@ -250,7 +267,8 @@ func (e *execution) answer(q Request) (Result, error) {
 }
 
 // moved is the answer of an adaptive call whose command goes on.
-func (e *execution) moved(why Transition) Result {
+func (e *execution) moved(ctx context.Context, why Transition) Result {
+	e.keep(ctx)
 	r := e.result()
 	if r.State == Running {
 		r.Transition = why

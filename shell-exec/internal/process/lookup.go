@@ -3,6 +3,8 @@ package process
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -10,17 +12,66 @@ import (
 	"time"
 
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shell-exec/internal/output"
 )
 
 // Get is what is known of an execution at this moment, with what it takes while it is alive.
 func (r *Runner) Get(id string) (Result, error) {
 	e := r.find(id)
 	if e == nil {
-		return r.jobs.result(id)
+		return r.elsewhere(id)
 	}
 	result := e.result()
 	result.Usage = e.tree.Usage()
 	return result, nil
+}
+
+// elsewhere is an execution of another server: a job, or one of which the store still has the output.
+func (r *Runner) elsewhere(id string) (Result, error) {
+	job, err := r.jobs.result(id)
+	if !errors.Is(err, fault.NotFound) || r.config.Store == nil || !isID(id) {
+		return job, err
+	}
+	found, _, listErr := r.config.Store.List(output.Filter{ExecutionID: id, Limit: 1})
+	if listErr != nil || len(found) == 0 {
+		return job, err
+	}
+	var rec Record
+	if json.Unmarshal(found[0].Note, &rec) != nil || rec.ID != id {
+		return job, err
+	}
+	if rec.State == Running && found[0].State != output.Running {
+		rec.State, rec.Why, rec.Code, rec.Completed = Failed, ByServer, -1, either(found[0].Ended, rec.Started)
+	}
+	return Result{Record: rec}, nil
+}
+
+// either is the first of the two that is known.
+func either(a, b time.Time) time.Time {
+	if a.IsZero() {
+		return b
+	}
+	return a
+}
+
+// Stored returns when the store has all of the executions that have ended: whoever reads there waits for it first.
+func (r *Runner) Stored(ctx context.Context) error {
+	r.mu.Lock()
+	all := slices.Clone(r.order)
+	r.mu.Unlock()
+	for _, e := range all {
+		select {
+		case <-e.done:
+		default:
+			continue
+		}
+		select {
+		case <-e.kept:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
 }
 
 // Await is Get, once the execution has ended or for so long as it has not. The end of ctx ends the waiting only.

@@ -194,3 +194,32 @@ func TestManyAskManyThingsAtOnce(t *testing.T) {
 	all.Wait()
 	w.until(0)
 }
+
+func TestWhatWasAnsweredCanBeReadInTheStoreAtOnce(t *testing.T) {
+	w := newWorld(t)
+	for range 20 {
+		r := w.run("echo short", process.Foreground)
+		if text := w.stored(r.Record); text != "short\n" {
+			t.Fatalf("the store has %q", text)
+		}
+	}
+	r := w.run("echo begun; sleep 1000", process.Adaptive, func(q *process.Request) { q.ForegroundTimeout = time.Second })
+	if text := w.stored(r.Record); text != "begun\n" {
+		t.Errorf("of what goes on the store has %q", text)
+	}
+}
+
+func TestTheNextServerKnowsTheExecutionsOfTheOneBefore(t *testing.T) {
+	w := newWorld(t)
+	over := w.run("exit 6", process.Foreground, func(q *process.Request) { q.Variables = map[string]string{"TOKEN": "swordfish"} })
+	ended := w.run("sleep 1000", process.Background)
+	next := w.next()
+	if r, err := next.Get(over.ID); err != nil || r.Code != 6 || r.State != process.Completed || r.OutputID != over.OutputID || r.Variables != nil {
+		t.Errorf("%+v, %v", r.Record, err)
+	}
+	if r, err := next.Get(ended.ID); err != nil || r.State != process.Failed || r.Why != process.ByServer || r.Signal != "SIGTERM" {
+		t.Errorf("%+v, %v", r.Record, err)
+	}
+	_, err := next.Get("exec_aaaaaaaaaaaaaaaa")
+	refuses(t, err, fault.NotFound)
+}

@@ -40,7 +40,7 @@ type Record struct {
 	Session   string            `json:"session,omitempty"`
 	Dir       string            `json:"dir"`
 	Mode      Mode              `json:"mode"`
-	Variables map[string]string `json:"variables,omitempty"`
+	Variables map[string]string `json:"-"` // in no file: they can hold secrets
 
 	State     State     `json:"state"`
 	Why       Ending    `json:"why,omitempty"`

@@ -184,7 +184,7 @@ func (r *Runner) giveBack() {
 // start makes the execution with its pipes and its tree.
 func (r *Runner) start(ctx context.Context, q Request) (*execution, error) {
 	e := newExecution(r, q)
-	s, err := r.open(ctx, e, q)
+	s, err := r.open(e, q)
 	if err != nil {
 		return nil, err
 	}
@@ -197,6 +197,9 @@ func (r *Runner) start(ctx context.Context, q Request) (*execution, error) {
 	}
 	e.rec.PID = e.tree.PID()
 	s.begin(&r.buffers)
+	if q.Mode == Background || q.Mode == Detached {
+		e.keep(ctx)
+	}
 	return e, nil
 }
 

@@ -1,14 +1,12 @@
 package process
 
 import (
-	"context"
 	"errors"
 	"io"
 	"os"
 	"sync"
 	"time"
 
-	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shell-exec/internal/output"
 	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
 )
@@ -26,7 +24,7 @@ type streams struct {
 }
 
 // open makes the streams of e and all that takes what comes from them.
-func (r *Runner) open(ctx context.Context, e *execution, q Request) (s *streams, err error) {
+func (r *Runner) open(e *execution, q Request) (s *streams, err error) {
 	s = &streams{text: q.Input}
 	defer func() {
 		if err != nil {
@@ -44,7 +42,7 @@ func (r *Runner) open(ctx context.Context, e *execution, q Request) (s *streams,
 	if err = s.openInput(); err != nil {
 		return s, err
 	}
-	r.record(ctx, e, q)
+	r.record(e, q)
 	if s.child.Stdout, err = s.drain(&tap{e: e, capture: e.stdout, keep: s.keep(output.Stdout), room: int64(q.MaxOutput)}); err != nil {
 		return s, err
 	}
@@ -57,16 +55,11 @@ func (r *Runner) open(ctx context.Context, e *execution, q Request) (s *streams,
 }
 
 // record opens the store for e. A store that fails stops no command: the record tells that its output is not kept.
-func (r *Runner) record(ctx context.Context, e *execution, q Request) {
+func (r *Runner) record(e *execution, q Request) {
 	if r.config.Store == nil {
 		return
 	}
-	about := output.About{ExecutionID: e.rec.ID, Name: q.Text, Detached: q.Mode == Detached}
-	run, err := r.config.Store.Begin(ctx, about)
-	if err != nil {
-		e.rec.Lost = fault.From(err).Msg
-		return
-	}
+	run := r.config.Store.Later(output.About{ExecutionID: e.rec.ID, Name: q.Text, Detached: q.Mode == Detached})
 	e.streams.recording, e.rec.OutputID = run, run.ID()
 }
 

@@ -253,6 +253,7 @@ func refuses(t *testing.T, err error, code fault.Code) {
 // stored is all that the store has of an output.
 func (w *world) stored(r process.Record) string {
 	w.t.Helper()
+	must(w.t, w.Stored(w.t.Context()))
 	var all strings.Builder
 	for _, part := range []string{"stdout", "stderr"} {
 		text, err := os.ReadFile(filepath.Join(w.dir, "stored", r.OutputID+"."+part))
