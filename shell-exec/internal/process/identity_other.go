@@ -2,7 +2,15 @@
 
 package process
 
-import "syscall"
+import (
+	"syscall"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+)
+
+func unavailable() error {
+	return fault.New(fault.Unavailable, "commands cannot be run on this system yet", "Use Linux or macOS")
+}
 
 func born(int) string { return "" }
 

@@ -2,15 +2,7 @@
 
 package process
 
-import (
-	"os"
-
-	"github.com/multiollama/mcp-server/shared/fault"
-)
-
-func unavailable() error {
-	return fault.New(fault.Unavailable, "commands cannot be run on this system yet", "Use Linux or macOS")
-}
+import "os"
 
 func outputPipe() (ours, theirs *os.File, err error) { return nil, nil, unavailable() }
 

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,7 +18,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shell-exec/internal/output"
 	"github.com/multiollama/mcp-server/shell-exec/internal/process"
 	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
@@ -223,30 +221,6 @@ func (w *world) until(n int) {
 	w.t.Helper()
 	if !eventually(func() bool { return w.alive() == n }) {
 		w.t.Fatalf("%d processes are alive, not %d", w.alive(), n)
-	}
-}
-
-func eventually(f func() bool) bool {
-	for range 500 {
-		if f() {
-			return true
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	return false
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func refuses(t *testing.T, err error, code fault.Code) {
-	t.Helper()
-	if !errors.Is(err, code) {
-		t.Fatalf("the error is %v, not %s", err, code)
 	}
 }
 
