@@ -110,6 +110,8 @@ func message(r process.Result) string {
 	switch {
 	case r.State == process.TimedOut:
 		return fmt.Sprintf("The command was ended after %s; what it wrote until then is here.", r.Duration().Round(time.Millisecond))
+	case r.Mode == process.Detached && r.Written > 0 && r.Stdout.Total+r.Stderr.Total == 0:
+		return "What it wrote is kept: read_execution_output with its output_id."
 	case r.State == process.Running:
 		return "The command goes on: process_get_execution with wait_seconds waits for it, process_terminate ends it."
 	case r.Signal != "":

@@ -44,7 +44,10 @@ type readOutputOut struct {
 	State     string `json:"state" doc:"While running there may be more later."`
 }
 
-func (s *shell) readOutput(_ context.Context, in readOutputIn) (readOutputOut, error) {
+func (s *shell) readOutput(ctx context.Context, in readOutputIn) (readOutputOut, error) {
+	if err := s.runner.Stored(ctx); err != nil {
+		return readOutputOut{}, err
+	}
 	p, err := s.store.Read(in.ID, output.Window{Offset: in.Offset, Size: in.Size, Encoding: output.Encoding(in.Encoding)})
 	if err != nil {
 		return readOutputOut{}, err
@@ -90,7 +93,10 @@ type outputOut struct {
 	Created   string `json:"created_at"`
 }
 
-func (s *shell) listOutputs(_ context.Context, in listOutputsIn) (listOutputsOut, error) {
+func (s *shell) listOutputs(ctx context.Context, in listOutputsIn) (listOutputsOut, error) {
+	if err := s.runner.Stored(ctx); err != nil {
+		return listOutputsOut{}, err
+	}
 	found, total, err := s.store.List(output.Filter{Type: output.Type(in.Type), ExecutionID: in.Execution, Name: in.Name, Limit: in.Limit})
 	out := listOutputsOut{Outputs: make([]outputOut, len(found)), Total: total}
 	for i, f := range found {
@@ -136,6 +142,9 @@ type failedDeletion struct {
 }
 
 func (s *shell) deleteOutputs(ctx context.Context, in deleteOutputsIn) (deleteOutputsOut, error) {
+	if err := s.runner.Stored(ctx); err != nil {
+		return deleteOutputsOut{}, err
+	}
 	done, err := s.store.Delete(ctx, in.IDs, in.Confirm)
 	if err != nil {
 		return deleteOutputsOut{}, err
