@@ -65,6 +65,14 @@ func (s *shell) agent(ctx context.Context, in agentIn) (agentOut, error) {
 
 var userID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
+// checkUser refuses what cannot be a part of a folder's name.
+func checkUser(id string) error {
+	if userID.MatchString(id) {
+		return nil
+	}
+	return fault.New(fault.Misconfigured, "the user id cannot be part of a folder's name", "Use letters, digits, - and _, at most 64 of them").With("user-id", id)
+}
+
 // folder is output/DATE/user_ID in the first allowed directory, made where it is
 // missing, through no link.
 func (s *shell) folder() (string, error) {

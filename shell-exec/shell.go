@@ -45,7 +45,10 @@ type shell struct {
 func (s *shell) prepare(dirs []string) error {
 	s.dirs = dirs
 	s.home, _ = os.UserHomeDir() // where there is none, nothing is below it
-	var err error
+	err := checkUser(s.settings.Text("user-id"))
+	if err != nil {
+		return err
+	}
 	if s.policy, err = policyOf(s.settings); err != nil {
 		return err
 	}
