@@ -83,13 +83,16 @@ func (s *shell) consent(ctx context.Context, d policy.Decision, dir string) (pol
 	err := toolkit.Confirm(ctx, toolkit.Question{
 		ID:    d.ID(),
 		Title: "Run this command?",
-		Text:  d.Text() + "\n\nin " + dir + "\n\n" + why.Msg,
+		Text:  "in " + dir + ", because " + why.Msg + ":\n\n" + quoted(d.Text()),
 	})
 	if err != nil {
 		return policy.Command{}, err
 	}
 	return d.Confirmed(d.ID())
 }
+
+// quoted marks each line of a command, so that none can pass for a line of the question.
+func quoted(text string) string { return "> " + strings.ReplaceAll(text, "\n", "\n> ") }
 
 // workdir is the directory that a client names, which has to be allowed; without one,
 // the first allowed directory.
