@@ -18,7 +18,7 @@ func testMain(m *testing.M) int {
 		return complain(err)
 	}
 	defer os.RemoveAll(bin)
-	for _, program := range []string{"file-read", "file-write"} {
+	for _, program := range []string{"file-read", "file-write", "shell-exec"} {
 		build := exec.Command("go", "build", "-o", bin, ".")
 		build.Dir = "../" + program
 		if out, err := build.CombinedOutput(); err != nil {
@@ -26,6 +26,7 @@ func testMain(m *testing.M) int {
 		}
 	}
 	os.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	os.Setenv("XDG_STATE_HOME", filepath.Join(bin, "state"))
 	os.Setenv("TZ", "UTC") // the reference server writes times in local time
 	return m.Run()
 }
@@ -39,8 +40,11 @@ func complain(err error) int {
 // audit log. What it keeps lies next to that directory.
 func server(program, root string, flags ...string) []string {
 	line := []string{program, "--allow-path", root, "--audit-log", "off"}
-	if program == "file-write" {
+	switch program {
+	case "file-write":
 		line = append(line, "--audit-required=false", "--history", root+".history")
+	case "shell-exec":
+		line = append(line, "--audit-required=false")
 	}
 	return append(line, flags...)
 }
@@ -62,9 +66,13 @@ var offers = []offer{
 	{"file-write", "local-file", "", 1},
 	{"file-write", "agent", "", 2},
 	{"file-write", "filesystem", "", 4},
+	shellOffer,
+	{"shell-exec", "agent", "", 1},
 }
 
 var writeOffer = offer{"file-write", "standard", "write,edit,manage,delete,history", 9}
+
+var shellOffer = offer{"shell-exec", "standard", "", 8}
 
 func (o offer) String() string { return o.program + " " + o.vocabulary }
 

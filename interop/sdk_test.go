@@ -67,6 +67,15 @@ var calls = map[string]struct{ good, leaves, bad string }{
 	"file-write list_allowed_directories": {`{}`, "", `{"unknown": 1}`},
 	"file-write list_changes":             {`{"since": "1h"}`, "", `{"since": "soon"}`},
 	"file-write move_file":                {`{"source": "a.txt", "destination": "n/a.txt"}`, "n/a.txt=bye\n", `{"source": "none", "destination": "c.txt"}`},
+	"shell-exec bash":                     {`{"command": "echo hi >a.txt"}`, "", `{"command": "sudo id"}`},
+	"shell-exec delete_execution_outputs": {`{"output_ids": ["$EXECUTION"], "confirm": true}`, "", `{"output_ids": ["x"], "confirm": false}`},
+	"shell-exec list_execution_outputs":   {`{}`, "", `{"limit": 0}`},
+	"shell-exec process_get_execution":    {`{"execution_id": "$EXECUTION"}`, "", `{"execution_id": "none"}`},
+	"shell-exec process_list":             {`{"status_filter": "running"}`, "", `{"status_filter": "dead"}`},
+	"shell-exec process_terminate":        {`{"process_id": $PROCESS}`, "", `{"process_id": 1}`},
+	"shell-exec read_execution_output":    {`{"output_id": "$OUTPUT"}`, "", `{"output_id": "none"}`},
+	"shell-exec shell_exec":               {`{"command": "echo new >new.txt; exit 3"}`, "new.txt=new\n", `{"command": "rm -rf /"}`},
+	"shell-exec shell_execute":            {`{"command": "echo hi"}`, "", `{"command": "echo hi", "execution_mode": "never"}`},
 	"file-write restore_file":             {`{"change_id": "$CHANGE"}`, "a.txt=bye\n", `{"change_id": "none"}`},
 }
 
@@ -92,15 +101,16 @@ func callAll(t *testing.T, session *mcp.ClientSession, offer offer, root string)
 	if len(list.Tools) != offer.tools {
 		t.Errorf("%d tools are listed, not %d", len(list.Tools), offer.tools)
 	}
+	known := strings.NewReplacer(append(running(t, session, offer), "$ROOT", root)...)
 	change := ""
 	for _, tool := range list.Tools {
-		call, known := calls[offer.program+" "+tool.Name]
-		if !known {
+		call, ok := calls[offer.program+" "+tool.Name]
+		if !ok {
 			t.Errorf("no example of %s", tool.Name)
 			continue
 		}
 		t.Run(tool.Name, func(t *testing.T) {
-			good := strings.NewReplacer("$ROOT", root, "$CHANGE", change).Replace(call.good)
+			good := known.Replace(strings.ReplaceAll(call.good, "$CHANGE", change))
 			answer := obeys(t, session, tool, good, false)
 			if name, content, _ := strings.Cut(call.leaves, "="); name != "" {
 				holds(t, filepath.Join(root, name), content)
@@ -113,6 +123,19 @@ func callAll(t *testing.T, session *mcp.ClientSession, offer offer, root string)
 			obeys(t, session, tool, call.bad, true)
 		})
 	}
+}
+
+// running starts a command where the offer can, and is the names of what tells of it.
+func running(t *testing.T, session *mcp.ClientSession, offer offer) []string {
+	if offer != shellOffer {
+		return nil
+	}
+	r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "shell_execute", Arguments: json.RawMessage(`{"command": "echo hi; sleep 60", "execution_mode": "background"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told, _ := r.StructuredContent.(map[string]any)
+	return []string{"$EXECUTION", fmt.Sprint(told["execution_id"]), "$PROCESS", fmt.Sprintf("%.0f", told["process_id"]), "$OUTPUT", fmt.Sprint(told["output_id"])}
 }
 
 func holds(t *testing.T, path, content string) {
