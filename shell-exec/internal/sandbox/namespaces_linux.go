@@ -14,7 +14,7 @@ import (
 // It needs CAP_SYS_ADMIN in the user namespace, which Enter gives.
 func (l *launch) enterNamespaces() error {
 	allowed := grants(l.c.Rules, l.s.home)
-	if err := isolate(allowed, covers(l.s.home), l.c.Rules.Network); err != nil {
+	if err := isolate(allowed, covers(allowed, l.s.home), l.c.Rules.Network); err != nil {
 		return err
 	}
 	if l.means == bySpace {
@@ -39,14 +39,30 @@ func (l *launch) enterNamespaces() error {
 // scratch are directories that every command has to itself, empty at first.
 func scratch() []string { return []string{"/tmp", "/dev/shm", "/var/tmp"} }
 
-// covers are the directories that empty ones come to lie over: scratch, and
-// those with the sockets of other programs, which no rule keeps a command from.
-func covers(home string) []string {
-	all := append(scratch(), "/run")
-	if home != "" && !contains(home, "/usr") && !covered(home, all) {
-		all = append(all, home)
+// covers are the directories that empty ones come to lie over: all at the root
+// of the file system that are not granted whole, because of the sockets of other
+// programs in them, which no rule keeps a command from; and the home directory.
+func covers(allowed []grant, home string) []string {
+	kept := []string{"/dev", "/proc", "/sys"}
+	for _, g := range allowed {
+		kept = append(kept, g.path)
 	}
-	return slices.DeleteFunc(all, func(dir string) bool { return !isDir(dir) })
+	out := []string{}
+	entries, _ := os.ReadDir("/")
+	for _, e := range entries {
+		if path := "/" + e.Name(); e.IsDir() && !slices.Contains(kept, path) {
+			out = append(out, path)
+		}
+	}
+	for _, dir := range writableScratch() {
+		if !slices.Contains(out, dir) {
+			out = append(out, dir)
+		}
+	}
+	if home != "" && !contains(home, "/usr") && isDir(home) && !covered(home, out) {
+		out = append(out, home)
+	}
+	return out
 }
 
 // isolate makes everything read-only except what may be written, puts empty
@@ -147,9 +163,12 @@ func covered(path string, covers []string) bool {
 	return slices.ContainsFunc(covers, func(dir string) bool { return contains(dir, path) })
 }
 
-// cover lays empty file systems over directories.
+// cover lays empty file systems over directories, in this order.
 func cover(dirs []string) error {
 	for _, dir := range dirs {
+		if err := os.MkdirAll(dir, 0o755); err != nil { // its name may be covered already
+			return err
+		}
 		if err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777,size=512m"); err != nil {
 			return fmt.Errorf("empty %s: %w", dir, err)
 		}

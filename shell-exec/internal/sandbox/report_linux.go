@@ -86,7 +86,7 @@ func (s *Sandbox) namespacesPart(err error) Part {
 	case err != nil:
 		return Part{Name: "namespaces", Why: "this process may not make them: " + cause(err), Fix: needUserNS}
 	case s.level == 2:
-		return Part{Name: "namespaces", Holds: true, Why: "every command has mounts of its own: modes and times outside cannot be changed, what others keep in /tmp, /run and the home directory, sockets too, is out of sight"}
+		return Part{Name: "namespaces", Holds: true, Why: "every command has mounts of its own: modes and times outside cannot be changed, what others keep in /tmp, /run, /var and home directories, sockets too, is out of sight"}
 	}
 	why := "not asked for: modes and times of files outside can be changed where the user may"
 	if s.machine.landlock < 9 {

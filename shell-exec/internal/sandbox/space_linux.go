@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -38,7 +39,9 @@ func newSpace() (*space, error) {
 func bury() {
 	signal.Ignore(unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT)
 	signal.Ignore(unix.SIGCHLD) // the kernel then reaps by itself
-	select {}
+	for {
+		time.Sleep(time.Hour)
+	}
 }
 
 // members are those that descend from the first process of the command or of

@@ -102,7 +102,7 @@ func (s *Sandbox) acts(listener net.Listener) []act {
 	}
 	work, _ := os.Getwd()
 	for _, dir := range []string{s.home, work, os.TempDir()} {
-		if dir == "" || s.level == 2 && covered(dir, covers(s.home)) {
+		if dir == "" || s.level == 2 && covered(dir, scratch()) {
 			continue // there every command has a directory of its own
 		}
 		all = append(all,
