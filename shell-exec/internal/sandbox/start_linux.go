@@ -148,7 +148,9 @@ func (l *launch) exec(path string, args []string, files []*os.File) (*os.Process
 		l.mark = "MCP_COMMAND=" + rand.Text()
 		attr.Env = append(attr.Env[:len(attr.Env):len(attr.Env)], l.mark)
 	}
-	if !l.c.Detached {
+	// In a PID namespace os takes the parent, which is outside, for dead already;
+	// there the first process ends with the thread, and all others with it.
+	if !l.c.Detached && l.means != bySpace {
 		attr.Sys.Pdeathsig = unix.SIGKILL // of the thread, which lives as long as the tree
 	}
 	var p *os.Process
