@@ -19,7 +19,7 @@ func (l *launch) enterNamespaces() error {
 	}
 	if l.means == bySpace {
 		var err error
-		if l.space, err = newSpace(); err != nil {
+		if l.space, err = newSpace(l.c.Detached); err != nil {
 			return err
 		}
 	}

@@ -14,25 +14,30 @@ import (
 // own, which does nothing but bury the dead: the namespace, and what a command
 // leaves in the background, lasts as long as that does, and not a moment longer.
 type space struct {
-	init   *os.Process
-	thread *thread
-	first  int
+	init     *os.Process
+	thread   *thread
+	first    int
+	detached bool // it is left alone when it is given back
 }
 
 // newSpace makes a PID namespace for what the calling thread starts from now on.
-func newSpace() (*space, error) {
+func newSpace(detached bool) (*space, error) {
 	if err := unix.Unshare(unix.CLONE_NEWPID); err != nil {
 		return nil, fmt.Errorf("PID namespace: %w", err)
+	}
+	attr := &syscall.SysProcAttr{Setsid: true}
+	if !detached {
+		attr.Pdeathsig = unix.SIGKILL
 	}
 	// The file is open in spite of what covers its name; it could also have been replaced.
 	p, err := os.StartProcess("/proc/self/exe", []string{"init"}, &os.ProcAttr{
 		Dir: "/", Env: []string{role + "=" + roleInit}, Files: []*os.File{nil, nil, nil},
-		Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGKILL},
+		Sys: attr,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("first process of a PID namespace: %w", err)
 	}
-	return &space{init: p}, nil
+	return &space{init: p, detached: detached}, nil
 }
 
 // bury is the work of the first process of a PID namespace.
@@ -92,6 +97,10 @@ func (s *space) close() {
 }
 
 func (s *space) release() {
-	s.close()
+	if s.detached {
+		_ = s.init.Release()
+	} else {
+		s.close()
+	}
 	s.thread.end()
 }
