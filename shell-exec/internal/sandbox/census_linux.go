@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"strconv"
 	"time"
@@ -123,4 +124,22 @@ func newest() int {
 	f := bytes.Fields(b)
 	n, _ := strconv.Atoi(string(f[len(f)-1]))
 	return n
+}
+
+// patience is how often somebody is looked for before it stays open whether
+// there is anybody.
+const patience = 100
+
+var errUnsettled = errors.New("processes come and go too fast to say that none is left")
+
+// settled is what look sees. It sees nobody only if meanwhile no process came to
+// be that it could have missed.
+func settled(look func() ([]process, error)) ([]process, error) {
+	for range patience {
+		before := newest()
+		if out, err := look(); err != nil || len(out) > 0 || newest() == before {
+			return out, err
+		}
+	}
+	return nil, errUnsettled
 }

@@ -39,13 +39,30 @@ func (d *domain) strike(sig unix.Signal) error {
 	})
 }
 
+// members looks again as long as it sees nobody and numbers are being given out:
+// what forks and ends between the list and the look was on neither.
 func (d *domain) members() ([]process, error) {
-	candidates, err := d.candidates()
-	if err != nil {
-		return nil, err
+	last := newest()
+	candidates, err := d.candidates(last)
+	for range patience {
+		if err != nil {
+			return nil, err
+		}
+		out, err := d.reached(candidates)
+		now := newest()
+		if err != nil || len(out) > 0 || now == last {
+			return out, err
+		}
+		candidates, err = d.since(last, now)
+		last = now
 	}
+	return nil, errUnsettled
+}
+
+// reached are the processes among candidates that the thread may signal.
+func (d *domain) reached(candidates []int) ([]process, error) {
 	var reached []int
-	err = d.thread.run(func() error {
+	err := d.thread.run(func() error {
 		if err := d.guard(); err != nil {
 			return err
 		}
@@ -76,14 +93,22 @@ func (d *domain) recent() bool {
 // candidates are the numbers that members may have. What began a moment ago has
 // only numbers that were given out since; they can be counted through, threads
 // among them.
-func (d *domain) candidates() ([]int, error) {
-	last := newest()
-	if last < d.first || last-d.first > few || !d.recent() {
+func (d *domain) candidates(last int) ([]int, error) {
+	if !d.recent() {
+		all, err := pids()
+		return without(all, unix.Getpid()), err
+	}
+	return d.since(d.first-1, last)
+}
+
+// since are the numbers after one, up to another.
+func (d *domain) since(after, last int) ([]int, error) {
+	if last < after || last-after > few {
 		all, err := pids()
 		return without(all, unix.Getpid()), err
 	}
 	var out []int
-	for pid := d.first; pid <= last; pid++ {
+	for pid := after + 1; pid <= last; pid++ {
 		out = append(out, pid)
 	}
 	return without(out, unix.Getpid()), nil

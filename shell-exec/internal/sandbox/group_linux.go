@@ -57,7 +57,9 @@ func (g *group) pids() ([]int, error) {
 	return out, nil
 }
 
-func (g *group) members() ([]process, error) {
+func (g *group) members() ([]process, error) { return settled(g.seen) }
+
+func (g *group) seen() ([]process, error) {
 	all, err := g.pids()
 	var out []process
 	for _, pid := range all {

@@ -37,17 +37,7 @@ func newLineage(t *thread, looks bool, f *family, mark string, first int) *linea
 	return l
 }
 
-// members looks again where it saw nobody: what forks and ends between the list
-// of processes and the look at them was not on the list.
-func (l *lineage) members() (out []process, err error) {
-	const looks = 3
-	for range looks {
-		if out, err = l.seen(); err != nil || len(out) > 0 {
-			break
-		}
-	}
-	return out, err
-}
+func (l *lineage) members() ([]process, error) { return settled(l.seen) }
 
 func (l *lineage) seen() ([]process, error) {
 	all, err := census()

@@ -51,7 +51,9 @@ func bury() {
 
 // members are those that descend from the first process of the command or of
 // the namespace: there is nobody else there that an orphan could go to.
-func (s *space) members() ([]process, error) {
+func (s *space) members() ([]process, error) { return settled(s.seen) }
+
+func (s *space) seen() ([]process, error) {
 	all, err := census()
 	in := map[int]bool{s.first: true, s.init.Pid: true}
 	for grown := true; grown; {
