@@ -19,13 +19,14 @@ import (
 func main() {
 	reads := flag.String("file-read", "dist/file-read", "our reading binary")
 	writes := flag.String("file-write", "dist/file-write", "our writing binary")
+	runs := flag.String("shell-exec", "dist/shell-exec", "our running binary")
 	peer := flag.String("peer", "interop/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js", "the reference server")
 	node := flag.String("node", "node", "the node that runs it")
-	runs := flag.Int("n", 15, "samples of each start")
+	times := flag.Int("n", 15, "samples of each start")
 	calls := flag.Int("calls", 2000, "calls of each kind")
 	out := flag.String("o", "docs/benchmarks.md", "where to write")
 	flag.Parse()
-	if err := run(*reads, *writes, *node, *peer, *runs, *calls, *out); err != nil {
+	if err := run(binaries{*reads, *writes, *runs}, *node, *peer, *times, *calls, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -41,14 +42,17 @@ type contender struct {
 	listArg  string
 }
 
-func run(ours, writes, node, peer string, runs, calls int, out string) error {
+// binaries are our servers.
+type binaries struct{ read, write, run string }
+
+func run(ours binaries, node, peer string, runs, calls int, out string) error {
 	world, err := newWorld()
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(world.dir)
 	servers := []contender{{
-		name: "file-read", argv: []string{ours, "--allow-path", world.dir, "--audit-log", filepath.Join(world.state, "audit.jsonl")},
+		name: "file-read", argv: []string{ours.read, "--allow-path", world.dir, "--audit-log", filepath.Join(world.state, "audit.jsonl")},
 		readTool: "file_read", listTool: "list_directory", listArg: "dir_path",
 	}}
 	if _, err := os.Stat(peer); err == nil {
@@ -73,15 +77,20 @@ func run(ours, writes, node, peer string, runs, calls int, out string) error {
 	if err != nil {
 		return err
 	}
-	searches, err := measureSearch(ours, runs)
+	searches, err := measureSearch(ours.read, runs)
 	if err != nil {
 		return err
 	}
-	doers, writing, err := measureWriting(world, writes, node, peer, calls/10)
+	doers, writing, err := measureWriting(world, ours.write, node, peer, calls/10)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(out, []byte(page(servers, rows, limits, searches)+writingTable(doers, writing)), 0o644)
+	starters, running, err := measureRunning(world, ours.run, calls/10)
+	if err != nil {
+		return err
+	}
+	text := page(servers, rows, limits, searches) + writingTable(doers, writing) + runningTable(starters, running)
+	return os.WriteFile(out, []byte(text), 0o644)
 }
 
 // machine describes where the numbers come from.

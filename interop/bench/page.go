@@ -36,14 +36,27 @@ func page(cs []contender, rows []row, limits []limit, searches []searched) strin
 	return b.String()
 }
 
-// writingTable tells times, and what they are of the first column.
+// writingTable tells times of the writers.
 func writingTable(doers []writer, rows []row) string {
-	var b strings.Builder
-	b.WriteString("\n## Writing\n\nBehind each time, what it is of the first column: the same change by hand, on the disk when it is told. `file-write` keeps what was there, writes its audit log and syncs before it tells success; `--history off` keeps nothing.\n\n| |")
-	for _, w := range doers {
-		b.WriteString(" " + w.name + " |")
+	names := make([]string, len(doers))
+	for i, w := range doers {
+		names[i] = w.name
 	}
-	b.WriteString("\n|---|" + strings.Repeat("---:|", len(doers)) + "\n")
+	return "\n## Writing\n\nBehind each time, what it is of the first column: the same change by hand, on the disk when it is told. `file-write` keeps what was there, writes its audit log and syncs before it tells success; `--history off` keeps nothing.\n\n" + ratios(names, rows)
+}
+
+// runningTable tells times of those that run commands.
+func runningTable(names []string, rows []row) string {
+	if rows == nil {
+		return ""
+	}
+	return "\n## Running commands\n\nBehind each time, what it is of the first column. `shell-exec` judges the command, holds it by the kernel, keeps its output and writes its audit log.\n\n" + ratios(names, rows)
+}
+
+// ratios is a table of times, each with what it is of the first in its row.
+func ratios(names []string, rows []row) string {
+	var b strings.Builder
+	b.WriteString("| | " + strings.Join(names, " | ") + " |\n|---|" + strings.Repeat("---:|", len(names)) + "\n")
 	for _, r := range rows {
 		b.WriteString("| " + r.name + " |")
 		for _, v := range r.values {
