@@ -78,7 +78,11 @@ func (r *Runner) Stored(ctx context.Context) error {
 func (r *Runner) Await(ctx context.Context, id string, patience time.Duration) (Result, error) {
 	e := r.find(id)
 	if e == nil {
-		return r.jobs.await(ctx, id, patience)
+		job, err := r.jobs.await(ctx, id, patience)
+		if errors.Is(err, fault.NotFound) {
+			return r.elsewhere(id)
+		}
+		return job, err
 	}
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
