@@ -48,10 +48,10 @@ func (d *domain) members() ([]process, error) {
 		if err != nil {
 			return nil, err
 		}
-		out, err := d.reached(candidates)
+		out, failed := d.reached(candidates)
 		now := newest()
-		if err != nil || len(out) > 0 || now == last {
-			return out, err
+		if failed != nil || len(out) > 0 || now == last {
+			return out, failed
 		}
 		candidates, err = d.since(last, now)
 		last = now
