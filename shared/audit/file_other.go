@@ -18,5 +18,3 @@ func openLog(string) (*os.File, error)         { return nil, unavailable() }
 func openHead(string) (*os.File, error)        { return nil, unavailable() }
 func openShared(path string) (*os.File, error) { return os.Open(path) }
 func appendAt(*os.File, []byte, int64) error   { return unavailable() }
-func tryLock(_ *os.File, _ bool) (bool, error) { return false, unavailable() }
-func unlock(*os.File) error                    { return nil }

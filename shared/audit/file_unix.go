@@ -3,7 +3,6 @@
 package audit
 
 import (
-	"errors"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -29,28 +28,4 @@ func openShared(path string) (*os.File, error) {
 func appendAt(f *os.File, b []byte, _ int64) error {
 	_, err := f.Write(b)
 	return err
-}
-
-// tryLock takes a flock(2), which belongs to the open file: it ends with the
-// process, however that ends.
-func tryLock(f *os.File, write bool) (bool, error) {
-	how := unix.LOCK_SH
-	if write {
-		how = unix.LOCK_EX
-	}
-	for {
-		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
-		switch {
-		case err == nil:
-			return true, nil
-		case errors.Is(err, unix.EWOULDBLOCK):
-			return false, nil
-		case !errors.Is(err, unix.EINTR):
-			return false, os.NewSyscallError("flock", err)
-		}
-	}
-}
-
-func unlock(f *os.File) error {
-	return os.NewSyscallError("flock", unix.Flock(int(f.Fd()), unix.LOCK_UN))
 }

@@ -1,15 +1,10 @@
 package audit
 
 import (
-	"errors"
 	"os"
 
 	"golang.org/x/sys/windows"
 )
-
-// lockOffset is where the locked byte lies: Windows locks keep others from
-// reading, so it is none of the record's.
-const lockOffset = 1 << 30
 
 // openLog opens a log for appending. Deletion is shared, or nobody could rotate
 // a file that another process has open. The rights are those of the directory.
@@ -45,21 +40,4 @@ func create(path string, access, mode uint32) (*os.File, error) {
 func appendAt(f *os.File, b []byte, size int64) error {
 	_, err := f.WriteAt(b, size)
 	return err
-}
-
-func tryLock(f *os.File, write bool) (bool, error) {
-	flags := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)
-	if write {
-		flags |= windows.LOCKFILE_EXCLUSIVE_LOCK
-	}
-	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, &windows.Overlapped{Offset: lockOffset})
-	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
-		return false, nil
-	}
-	return err == nil, os.NewSyscallError("LockFileEx", err)
-}
-
-func unlock(f *os.File) error {
-	err := windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, &windows.Overlapped{Offset: lockOffset})
-	return os.NewSyscallError("UnlockFileEx", err)
 }

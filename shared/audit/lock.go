@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/flock"
 )
 
 // lockPatience bounds the wait for another process: one that was stopped within
@@ -16,7 +17,7 @@ const lockPatience = 10 * time.Second
 func lockWait(f *os.File, write bool) error {
 	pause := 20 * time.Microsecond
 	for begin := time.Now(); ; {
-		ok, err := tryLock(f, write)
+		ok, err := flock.Try(f, !write)
 		if ok || err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/flock"
 )
 
 // Options of a log file.
@@ -178,7 +179,7 @@ func (l *Log) locked(do func() error) error {
 			return err
 		}
 		if l.lock.current(headPath(l.path)) {
-			return errors.Join(do(), unlock(l.lock.file))
+			return errors.Join(do(), flock.Unlock(l.lock.file))
 		}
 		if err := l.lock.close(); err != nil { // unlocks it as well
 			return err

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/flock"
 )
 
 // view is a log as it stood at one moment: which files there were, how far the
@@ -54,7 +55,7 @@ func (v *view) take() error {
 		v.head, v.sealed = parseHead(raw)
 		err = v.list()
 	}
-	return errors.Join(err, unlock(h))
+	return errors.Join(err, flock.Unlock(h))
 }
 
 func (v *view) list() (err error) {

@@ -20,6 +20,8 @@ func TestEveryRoomTouchesOnlyWhatItMay(t *testing.T) {
 		{Room: "glob/*.go", Never: []string{"os/...", "path/filepath", "time", "sync/...", mcpGo}, Alone: true,
 			Because: "a pattern is matched in memory and in linear time"},
 		Pure("text/*.go"),
+		{Room: "flock/*.go", Never: []string{"os/exec", "net/...", "io/...", "encoding/...", "path/...", "sync/...", mcpGo, logging, Shared + "/confine", Shared + "/toolkit", Shared + "/audit"}, Alone: true,
+			Because: "flock locks files that others opened, and knows neither their names nor their contents"},
 		{Room: "confine/*.go", Never: []string{"os/exec", "net/http", "encoding/json", mcpGo, logging, Shared + "/toolkit", Shared + "/audit", Shared + "/text"},
 			Because: "confine opens names beneath the allowed directories and touches nothing else"},
 		{Room: "replace/*.go", Never: []string{"os/exec", "net/...", "encoding/json", "path/filepath", mcpGo, logging, Shared + "/toolkit", Shared + "/audit", Shared + "/text", Shared + "/settings"},
@@ -36,11 +38,11 @@ func TestEveryRoomTouchesOnlyWhatItMay(t *testing.T) {
 			Because: "stdio carries messages over the streams it is given and looks no further into them than it must"},
 		{Room: "settings/*.go", Never: []string{"os/exec", "net/...", mcpGo, Shared + "/toolkit", Shared + "/confine"},
 			Because: "settings turn flags, environment and file into values; using them belongs to others"},
-		{Room: "fault/*.go glob/*.go text/*.go confine/*.go replace/*.go restrict/*.go audit/*.go settings/*.go command/*.go mcptest/*.go",
+		{Room: "fault/*.go glob/*.go text/*.go confine/*.go replace/*.go restrict/*.go flock/*.go audit/*.go settings/*.go command/*.go mcptest/*.go",
 			Except:  []string{"call.go"}, // of command: it prints a result, which has mcp-go's type
 			Never:   []string{mcpGo},
 			Because: "only toolkit and the transports know the protocol's library"},
-		Untested("fault/*.go glob/*.go text/*.go confine/*.go replace/*.go restrict/*.go audit/*.go settings/*.go stdio/*.go toolkit/*.go command/*.go"),
+		Untested("fault/*.go glob/*.go text/*.go confine/*.go replace/*.go restrict/*.go flock/*.go audit/*.go settings/*.go stdio/*.go toolkit/*.go command/*.go"),
 	}
 	Imports(t, rules...)
 }

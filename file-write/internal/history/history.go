@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/flock"
 )
 
 const (
@@ -157,10 +158,10 @@ func (s *Store) Close() error {
 func (s *Store) locked(ctx context.Context, work func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := lockWait(ctx, s.lock); err != nil {
+	if err := flock.Wait(ctx, s.lock, "the history of changes"); err != nil {
 		return err
 	}
-	defer unlock(s.lock)
+	defer flock.Unlock(s.lock)
 	if err := s.look(); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/flock"
 )
 
 const (
@@ -196,7 +197,7 @@ func (s *Store) newDraft(ctx context.Context) (*draft, error) {
 			return err
 		}
 		d.file = f
-		if _, err := tryLock(f); err != nil {
+		if _, err := flock.Try(f, false); err != nil {
 			d.discard()
 			return err
 		}

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path"
 	"time"
+
+	"github.com/multiollama/mcp-server/shared/flock"
 )
 
 // tidy lets go what is over the limits and removes what crashes left. The lock is
@@ -55,7 +57,7 @@ func (s *Store) sweepDraft(name string) error {
 	if err != nil {
 		return err
 	}
-	dead, err := tryLock(f)
+	dead, err := flock.Try(f, false)
 	f.Close()
 	if err != nil || !dead {
 		return err

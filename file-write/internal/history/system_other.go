@@ -1,18 +1,9 @@
-//go:build !darwin && !dragonfly && !freebsd && !linux && !netbsd && !openbsd && !windows
+//go:build !darwin && !dragonfly && !freebsd && !linux && !netbsd && !openbsd
 
 package history
 
-import (
-	"os"
+import "os"
 
-	"github.com/multiollama/mcp-server/shared/fault"
-)
-
-// Without a lock between processes no store is opened.
-func tryLock(*os.File) (bool, error) {
-	return false, fault.New(fault.Unavailable, "this platform has no file locks for a history of changes", "")
-}
-
-func unlock(*os.File) error { return nil }
-
+// syncDir does nothing: Windows cannot flush a directory, NTFS journals its names.
+// Other platforms have no file locks, without which no store is opened.
 func syncDir(*os.Root, string) error { return nil }

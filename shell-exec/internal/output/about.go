@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/flock"
 )
 
 const (
@@ -143,7 +144,7 @@ func (s *Store) held(run, part string) (bool, error) {
 		return false, failed("read", err)
 	}
 	defer f.Close()
-	free, err := tryShared(f)
+	free, err := flock.Try(f, true) // those who ask are not in each other's way
 	return !free, failed("read", err)
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/flock"
 )
 
 const (
@@ -121,7 +122,7 @@ func (s *Store) locked(ctx context.Context, work func() error) error {
 	if err := hold(ctx, s.lock); err != nil {
 		return err
 	}
-	defer unlock(s.lock)
+	defer flock.Unlock(s.lock)
 	return work()
 }
 

@@ -1,4 +1,4 @@
-package history
+package flock
 
 import (
 	"errors"
@@ -11,9 +11,13 @@ import (
 // from reading, so it is beyond every content.
 const lockHigh = 1 << 30
 
-// tryLock takes a LockFileEx lock, which ends with the process, however that ends.
-func tryLock(f *os.File) (bool, error) {
-	const flags = windows.LOCKFILE_FAIL_IMMEDIATELY | windows.LOCKFILE_EXCLUSIVE_LOCK
+// try takes a LockFileEx lock, which a child does not inherit. f must be open for
+// reading or for more than appending.
+func try(f *os.File, shared bool) (bool, error) {
+	flags := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)
+	if !shared {
+		flags |= windows.LOCKFILE_EXCLUSIVE_LOCK
+	}
 	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, &windows.Overlapped{OffsetHigh: lockHigh})
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
 		return false, nil
@@ -25,6 +29,3 @@ func unlock(f *os.File) error {
 	err := windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, &windows.Overlapped{OffsetHigh: lockHigh})
 	return os.NewSyscallError("UnlockFileEx", err)
 }
-
-// syncDir does nothing: Windows cannot flush a directory, NTFS journals its names.
-func syncDir(*os.Root, string) error { return nil }

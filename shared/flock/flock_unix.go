@@ -1,6 +1,6 @@
 //go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
 
-package output
+package flock
 
 import (
 	"errors"
@@ -9,14 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryLock takes a flock(2), which belongs to the open file: it ends when the last process that has that file open ends,
-// a child that inherited it too.
-func tryLock(f *os.File) (bool, error) { return flock(f, unix.LOCK_EX) }
-
-// tryShared is for asking whether somebody holds f: those who ask are not in each other's way.
-func tryShared(f *os.File) (bool, error) { return flock(f, unix.LOCK_SH) }
-
-func flock(f *os.File, how int) (bool, error) {
+// try takes a flock(2): a child that inherited the open file holds it too, and the last
+// one to end gives it back.
+func try(f *os.File, shared bool) (bool, error) {
+	how := unix.LOCK_EX
+	if shared {
+		how = unix.LOCK_SH
+	}
 	for {
 		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
 		switch {
