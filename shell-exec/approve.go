@@ -85,10 +85,13 @@ func (s *shell) consent(ctx context.Context, d policy.Decision, dir string) (pol
 		Title: "Run this command?",
 		Text:  "in " + dir + ", because " + why.Msg + ":\n\n" + quoted(d.Text()),
 	})
-	if err != nil {
-		return policy.Command{}, err
+	switch {
+	case err == nil:
+		return d.Confirmed(d.ID())
+	case fault.From(err).Details["answer"] == "unsupported": // nobody can be asked; the refusal names the rule that would allow it
+		return policy.Command{}, why.With("answer", "unsupported")
 	}
-	return d.Confirmed(d.ID())
+	return policy.Command{}, err
 }
 
 // quoted marks each line of a command, so that none can pass for a line of the question.
