@@ -9,11 +9,16 @@ import (
 	"os"
 
 	"github.com/multiollama/mcp-server/shared/command"
+	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
 )
 
 // version is set by the linker for a release.
 var version = "devel"
 
 func main() {
+	// Where there is no inside, the sandbox says so when it is tried.
+	if code, done, _ := sandbox.Enter(wantedLevel(os.Args[1:], os.Getenv("MCP_SHELL_EXEC_SANDBOX_LEVEL"))); done {
+		os.Exit(code)
+	}
 	os.Exit(command.Run(context.Background(), program(), os.Args[1:], command.Process()))
 }

@@ -36,7 +36,7 @@ func flags() []settings.Flag {
 			Doc: "what happens to a command that needs consent: the person is asked through the host, or it is refused"},
 		{Name: "sandbox", Kind: settings.Choice, Choices: []string{"auto", "required", "off"}, Default: "auto",
 			Doc: "hold commands by means of the kernel: where it can, or else do not start"},
-		{Name: "sandbox-level", Kind: settings.Count, Default: "1", Min: 1, Max: 2, Doc: "2 adds namespaces of their own"},
+		{Name: "sandbox-level", Kind: settings.Count, Default: "1", Min: 1, Max: 2, Doc: "2 adds namespaces of their own; on the command line or in the environment"},
 		{Name: "read-path", Kind: settings.List, Dir: true, Doc: "a directory that commands may read besides"},
 		{Name: "network", Kind: settings.Bool, Default: "true", Doc: "commands may open connections"},
 		{Name: "pass-env", Kind: settings.List, Doc: "variables of this server that commands get besides the usual ones; a * stands for any part"},

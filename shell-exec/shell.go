@@ -60,6 +60,23 @@ func (s *shell) prepare(dirs []string) error {
 	return nil
 }
 
+// wantedLevel is the level of the sandbox that the command line or the environment asks
+// for: it has to be known before the settings are read. In a file it is not enough.
+func wantedLevel(args []string, variable string) int {
+	word := variable
+	for i, a := range args {
+		if value, ok := strings.CutPrefix(a, "--sandbox-level="); ok {
+			word = value
+		} else if a == "--sandbox-level" && i+1 < len(args) {
+			word = args[i+1]
+		}
+	}
+	if word == "2" {
+		return 2
+	}
+	return 1
+}
+
 // policyOf is the preset, or what the person has written.
 func policyOf(s *settings.Set) (*policy.Policy, error) {
 	file := s.Text("policy")

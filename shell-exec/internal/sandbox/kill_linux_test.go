@@ -111,7 +111,7 @@ func TestNothingSurvivesAKill(t *testing.T) {
 	stranger, err := newCanary()
 	must(t, err)
 	defer stranger.close()
-	const rounds = 5
+	const rounds = 3
 	for name, s := range boxes(t, w.Home) {
 		neighbour, err := s.Start(t.Context(), w.shell("exec sleep 1000"), Files{})
 		must(t, err)
@@ -166,7 +166,7 @@ exit 0
 func TestAChainOfForksIsCaught(t *testing.T) {
 	w := newWorld(t)
 	must(t, os.WriteFile(w.Work+"/chain", []byte(chain), 0o755))
-	const rounds = 10
+	const rounds = 5
 	for name, s := range boxes(t, w.Home) {
 		for range rounds {
 			mark := token()
