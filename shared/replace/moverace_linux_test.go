@@ -158,7 +158,7 @@ func TestAVersionThatWasNotShownIsStillThere(t *testing.T) {
 }
 
 func TestADirectorySwappedForALinkLeadsNoMoveOrRemovalOutside(t *testing.T) {
-	const changes = 2000
+	const changes = 800
 	base := world(t, "allow/d/", "allow/in/", "allow/link => ../out")
 	r := roots(t, base+"/allow", confine.Options{})
 	stop := swapping(t, base+"/allow/d", base+"/allow/link")

@@ -301,7 +301,8 @@ func TestAtLevelTwo(t *testing.T) {
 	}
 	self, err := os.Executable()
 	must(t, err)
-	cmd := exec.Command(self, "-test.v", "-test.timeout=180s")
+	const differ = "OutsideCannot|ConnectedTo|OutOfReach|Survives|ChainOfForks|Promise|LimitsHold|ToolsOf"
+	cmd := exec.Command(self, "-test.v", "-test.timeout=300s", "-test.run="+differ)
 	cmd.Env = append(os.Environ(), levelTwo+"=2")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
