@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/command"
 )
 
 // layout says where the names of a client begin. The zero layout: where the allowed
@@ -17,19 +17,13 @@ type layout struct {
 	clock func() time.Time
 }
 
-var (
-	userID      = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-	datedFolder = regexp.MustCompile(`^output/\d{4}-\d{2}-\d{2}/user_([A-Za-z0-9_-]+)(/|$)`)
-)
+var datedFolder = regexp.MustCompile(`^output/\d{4}-\d{2}-\d{2}/user_([A-Za-z0-9_-]+)(/|$)`)
 
 func newLayout(name, user string, clock func() time.Time) (layout, error) {
 	if name != "dated" {
 		return layout{}, nil
 	}
-	if !userID.MatchString(user) {
-		return layout{}, fault.New(fault.Misconfigured, "the user id cannot be part of a folder's name", "Use letters, digits, - and _, at most 64 of them").With("user-id", user)
-	}
-	return layout{dated: true, user: user, clock: clock}, nil
+	return layout{dated: true, user: user, clock: clock}, command.CheckUserID(user)
 }
 
 // place is the name of what a client calls given (document 004): beneath today's
@@ -46,5 +40,5 @@ func (l layout) place(given string) string {
 	if path.IsAbs(given) || strings.HasPrefix(given, "~") || strings.HasPrefix(given, "file:") {
 		return given // refused by its form, in the client's own words
 	}
-	return "output/" + l.clock().Format(time.DateOnly) + "/user_" + l.user + "/" + given
+	return command.UserFolder(l.clock(), l.user) + "/" + given
 }

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
+	"github.com/multiollama/mcp-server/shared/command"
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/toolkit"
 	"github.com/multiollama/mcp-server/shell-exec/internal/process"
@@ -63,20 +63,10 @@ func (s *shell) agent(ctx context.Context, in agentIn) (agentOut, error) {
 	return agentOut{b.String()}, exceeded(r)
 }
 
-var userID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-
-// checkUser refuses what cannot be a part of a folder's name.
-func checkUser(id string) error {
-	if userID.MatchString(id) {
-		return nil
-	}
-	return fault.New(fault.Misconfigured, "the user id cannot be part of a folder's name", "Use letters, digits, - and _, at most 64 of them").With("user-id", id)
-}
-
 // folder is output/DATE/user_ID in the first allowed directory, made where it is
 // missing, through no link.
 func (s *shell) folder() (string, error) {
-	rel := filepath.Join("output", time.Now().Format(time.DateOnly), "user_"+s.settings.Text("user-id"))
+	rel := command.UserFolder(time.Now(), s.settings.Text("user-id"))
 	root, err := os.OpenRoot(s.dirs[0])
 	if err != nil {
 		return "", fault.From(err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/multiollama/mcp-server/shared/command"
 	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/settings"
@@ -45,7 +46,7 @@ type shell struct {
 func (s *shell) prepare(dirs []string) error {
 	s.dirs = dirs
 	s.home, _ = os.UserHomeDir() // where there is none, nothing is below it
-	err := checkUser(s.settings.Text("user-id"))
+	err := command.CheckUserID(s.settings.Text("user-id"))
 	if err != nil {
 		return err
 	}
