@@ -72,12 +72,11 @@ func (w *writer) copyOver(ctx context.Context, from, to confine.Path) (changeID 
 	if err != nil {
 		return "", err
 	}
-	u := w.undoing(ctx, "overwrite", to)
-	_, err = w.files.Update(ctx, to, func(old []byte, there confine.Info) ([]byte, error) {
+	done, err := w.change(ctx, "overwrite", to, false, func(_ []byte, there confine.Info) ([]byte, error) {
 		if there.ID.Dev == info.ID.Dev && there.ID.Ino == info.ID.Ino {
 			return nil, fault.New(fault.ParamInvalid, "source and destination are the same file", "Name another destination")
 		}
-		return content, u.keepBytes(old, there)
+		return content, nil
 	})
-	return u.ended(err), err
+	return done.ChangeID, err
 }

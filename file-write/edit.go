@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/multiollama/mcp-server/file-write/internal/edit"
@@ -66,31 +64,13 @@ func (w *writer) edit(ctx context.Context, in editIn) (editOut, error) {
 		return editOut{}, err
 	}
 	out := editOut{Success: true, Path: p.String(), DryRun: in.DryRun}
-	u := w.undoing(ctx, "edit", p)
-	res, err := w.files.Update(ctx, p, func(old []byte, info confine.Info) ([]byte, error) {
+	done, err := w.change(ctx, "edit", p, in.DryRun, func(old []byte, _ confine.Info) ([]byte, error) {
 		if err := expect(p, in.Expected, old); err != nil {
 			return nil, err
 		}
-		content, err := out.apply(p, old, edits)
-		if err != nil {
-			return nil, err
-		}
-		if in.DryRun {
-			preview := writeOut{}
-			err := w.preview(p, &preview, content)
-			out.SHA256 = preview.SHA256
-			return nil, err
-		}
-		if bytes.Equal(old, content) {
-			return content, nil
-		}
-		return content, u.keepBytes(old, info)
+		return out.apply(p, old, edits)
 	})
-	out.ChangeID = u.ended(err)
-	if errors.Is(err, errPreviewed) {
-		return out, nil
-	}
-	out.SHA256, out.Note = res.SHA256, note(res)
+	out.SHA256, out.ChangeID, out.Note = done.SHA256, done.ChangeID, done.Note
 	return out, err
 }
 

@@ -264,6 +264,17 @@ func TestARefusalLeavesNoChangeInTheList(t *testing.T) {
 	}
 }
 
+func TestWhatStaysAsItIsIsNoChange(t *testing.T) {
+	w := newWorld(t, "a.txt=same", "b.txt=same")
+	_, err := w.copy(t.Context(), copyIn{Source: "a.txt", Destination: "b.txt", Overwrite: true})
+	is(t, "a copy over a file with the same content", err, nil)
+	_, err = w.write(t.Context(), writeIn{Path: "a.txt", Content: "same", Overwrite: true})
+	is(t, "the same content again", err, nil)
+	if got := w.changesSoFar(); len(got) > 0 {
+		t.Errorf("listed is %+v", got)
+	}
+}
+
 func TestChangesAreListedByPlaceAndTime(t *testing.T) {
 	w := newWorld(t, "a.txt=1", "d/b.txt=2", "d/e/c.txt=3", "de/f.txt=4")
 	for _, p := range []string{"a.txt", "d/b.txt", "d/e/c.txt", "de/f.txt"} {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -169,25 +168,11 @@ func (w *writer) content(c history.Change) ([]byte, error) {
 }
 
 func (w *writer) restoreOver(ctx context.Context, p confine.Path, content []byte, out *restoreOut) error {
-	u := w.undoing(ctx, "restore", p)
-	res, err := w.files.Update(ctx, p, func(old []byte, info confine.Info) ([]byte, error) {
+	done, err := w.change(ctx, "restore", p, out.DryRun, func(old []byte, _ confine.Info) ([]byte, error) {
 		out.Diff, out.DiffCut = difference(p, detect(old), old, content)
-		if out.DryRun {
-			preview := writeOut{}
-			err := w.preview(p, &preview, content)
-			out.SHA256 = preview.SHA256
-			return nil, err
-		}
-		if bytes.Equal(old, content) {
-			return content, nil
-		}
-		return content, u.keepBytes(old, info)
+		return content, nil
 	})
-	out.ChangeID = u.ended(err)
-	if errors.Is(err, errPreviewed) {
-		return nil
-	}
-	out.SHA256 = res.SHA256
+	out.SHA256, out.ChangeID = done.SHA256, done.ChangeID
 	return err
 }
 

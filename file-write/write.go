@@ -92,7 +92,8 @@ func (w *writer) create(ctx context.Context, p confine.Path, in writeIn) (writeO
 	}
 	out := writeOut{Success: true, Path: p.String(), Created: true, Encoding: enc.Name(), DryRun: in.DryRun}
 	if in.DryRun {
-		return out.of(int64(len(content)), content), w.wouldCreate(p, content)
+		out.Written, out.SHA256 = int64(len(content)), hashOf(content)
+		return out, w.wouldCreate(p, content)
 	}
 	var res replace.Result
 	do := func() (err error) {
@@ -138,8 +139,7 @@ func (w *writer) rewrite(ctx context.Context, p confine.Path, in writeIn) (write
 		op = "append"
 	}
 	out := writeOut{Success: true, Path: p.String(), DryRun: in.DryRun}
-	u := w.undoing(ctx, op, p)
-	res, err := w.files.Update(ctx, p, func(old []byte, info confine.Info) ([]byte, error) {
+	done, err := w.change(ctx, op, p, in.DryRun, func(old []byte, _ confine.Info) ([]byte, error) {
 		if err := expect(p, in.Expected, old); err != nil {
 			return nil, err
 		}
@@ -154,20 +154,9 @@ func (w *writer) rewrite(ctx context.Context, p confine.Path, in writeIn) (write
 		if in.Append {
 			out.Written -= int64(len(old))
 		}
-		if in.DryRun {
-			return nil, w.preview(p, &out, content)
-		}
-		if bytes.Equal(old, content) {
-			return content, nil
-		}
-		return content, u.keepBytes(old, info)
+		return content, nil
 	})
-	out.ChangeID = u.ended(err)
-	if errors.Is(err, errPreviewed) {
-		return out, nil
-	}
-	out.SHA256 = res.SHA256
-	out.Note = note(res)
+	out.SHA256, out.ChangeID, out.Note = done.SHA256, done.ChangeID, done.Note
 	return out, err
 }
 
@@ -196,40 +185,12 @@ func (in writeIn) over(found text.Detected, old []byte) (text.Encoding, []byte, 
 	return enc, append(bytes.Clone(old), tail...), nil
 }
 
-// errPreviewed ends an Update after all was looked at and before anything is changed.
-var errPreviewed = errors.New("only looked at")
-
-// preview asks the guards what they would be asked, and fills in what there would be.
-func (w *writer) preview(p confine.Path, out *writeOut, content []byte) error {
-	if err := w.guards.content(p, content); err != nil {
-		return err
-	}
-	sum := sha256.Sum256(content)
-	out.SHA256 = hex.EncodeToString(sum[:])
-	return errPreviewed
-}
-
-// of tells a content that is in memory.
-func (o writeOut) of(written int64, content []byte) writeOut {
-	sum := sha256.Sum256(content)
-	o.Written, o.SHA256 = written, hex.EncodeToString(sum[:])
-	return o
-}
-
-func note(res replace.Result) string {
-	if res.BrokeLinks {
-		return "The file had further names (hard links); they keep the old content."
-	}
-	return ""
-}
-
 // expect compares a content with the hash that a client expects of it, if it does.
 func expect(p confine.Path, want string, content []byte) error {
 	if want == "" {
 		return nil
 	}
-	sum := sha256.Sum256(content)
-	have := hex.EncodeToString(sum[:])
+	have := hashOf(content)
 	if strings.EqualFold(want, have) {
 		return nil
 	}
