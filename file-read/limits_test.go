@@ -5,12 +5,10 @@ package main
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -18,31 +16,7 @@ import (
 	"github.com/multiollama/mcp-server/shared/restrict"
 )
 
-// released builds the server as it is released, once: the test binary itself is
-// built with the race detector and has its memory.
-var released = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "file-read")
-	if err != nil {
-		return "", err
-	}
-	binary := filepath.Join(dir, "file-read")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", binary, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	out, err := build.CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return binary, nil
-})
-
-func binary(t *testing.T) string {
-	t.Helper()
-	path, err := released()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
+var binary = mcptest.Released("file-read")
 
 // peakMB is the peak of a process's resident memory.
 func peakMB(t *testing.T, pid int) int {

@@ -8,12 +8,10 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -22,22 +20,7 @@ import (
 	"github.com/multiollama/mcp-server/shared/mcptest"
 )
 
-// released builds the server as it is released, once: the test binary itself is
-// built with the race detector and has its memory and its pace.
-var released = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "file-write")
-	if err != nil {
-		return "", err
-	}
-	binary := filepath.Join(dir, "file-write")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", binary, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	out, err := build.CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return binary, nil
-})
+var released = mcptest.Released("file-write")
 
 // house is where a released server lives: the allowed directory, what it keeps, and
 // what it records.
@@ -67,9 +50,7 @@ func newHouse(t *testing.T, base string, entries ...string) house {
 
 func (h house) start(flags ...string) *mcptest.Client {
 	h.t.Helper()
-	binary, err := released()
-	must(h.t, err)
-	return mcptest.Start(h.t, binary, append([]string{"--allow-path", h.dir, "--history", h.history, "--audit-log", h.record,
+	return mcptest.Start(h.t, released(h.t), append([]string{"--allow-path", h.dir, "--history", h.history, "--audit-log", h.record,
 		"--toolsets", "write,edit,manage,delete,history"}, flags...)...)
 }
 

@@ -38,9 +38,8 @@ type stream struct {
 
 func (h house) stream() stream {
 	h.t.Helper()
-	binary, err := released()
-	must(h.t, err)
-	s := stream{t: h.t, cmd: exec.Command(binary, "--allow-path", h.dir, "--history", h.history, "--audit-log", h.record)}
+	s := stream{t: h.t, cmd: exec.Command(released(h.t), "--allow-path", h.dir, "--history", h.history, "--audit-log", h.record)}
+	var err error
 	s.in, err = s.cmd.StdinPipe()
 	must(h.t, err)
 	out, err := s.cmd.StdoutPipe()

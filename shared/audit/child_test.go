@@ -3,42 +3,20 @@ package audit_test
 import (
 	"bufio"
 	"fmt"
+	"maps"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/multiollama/mcp-server/shared/audit"
+	"github.com/multiollama/mcp-server/shared/mcptest"
 )
 
-// TestMain is what this test binary does when one of its own tests starts it: a
-// separate process is what a lock, a kill and a resource limit are about.
 func TestMain(m *testing.M) {
-	name, ok := os.LookupEnv("AUDIT_TEST_CHILD")
-	if !ok {
-		os.Exit(m.Run())
-	}
-	run := recordChild
-	if name != "record" {
-		run = platformChildren[name]
-	}
-	if err := run(os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
-
-func child(t *testing.T, name string, args ...string) *exec.Cmd {
-	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(self, args...)
-	cmd.Env = append(os.Environ(), "AUDIT_TEST_CHILD="+name)
-	cmd.Stderr = os.Stderr
-	return cmd
+	children := map[string]func(args []string) error{"record": recordChild}
+	maps.Copy(children, platformChildren)
+	mcptest.Children(m, children)
 }
 
 // recordChild FILE NAME COUNT MAXBYTES records events called NAME/0, NAME/1 …

@@ -17,6 +17,7 @@ import (
 
 	"github.com/multiollama/mcp-server/shared/audit"
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/mcptest"
 )
 
 var platformChildren = map[string]func(args []string) error{
@@ -30,7 +31,7 @@ const noLandlock = 77
 
 func TestAFileThatCannotGrowIsAnErrorAndLosesNothing(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "x.jsonl")
-	cmd := child(t, "fill", file)
+	cmd := mcptest.Child(t, "fill", file)
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +110,7 @@ func TestAProcessThatHoldsTheLockForEverDoesNotHangTheOthers(t *testing.T) {
 func TestAReaderWithoutTheRightToWriteMayVerify(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "x.jsonl")
 	record(t, open(t, file, audit.Options{}), audit.Event{})
-	cmd := child(t, "readonly", file)
+	cmd := mcptest.Child(t, "readonly", file)
 	out, err := cmd.Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == noLandlock {
 		t.Skip("this kernel has no Landlock")
@@ -136,7 +137,7 @@ func readonlyChild(args []string) error {
 func TestAProcessConfinedToTheDirectoryOfTheLogGoesOnRecording(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "audit", "x.jsonl")
-	err := child(t, "confined", file, filepath.Join(dir, "outside")).Run()
+	err := mcptest.Child(t, "confined", file, filepath.Join(dir, "outside")).Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == noLandlock {
 		t.Skip("this kernel has no Landlock")
 	}

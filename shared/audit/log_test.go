@@ -19,6 +19,7 @@ import (
 
 	"github.com/multiollama/mcp-server/shared/audit"
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/mcptest"
 )
 
 func TestAnEventIsOneLineWithTheNamesOfTheSpecification(t *testing.T) {
@@ -309,7 +310,7 @@ func TestEightProcessesShareOneFileThroughRotations(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "x.jsonl")
 	var group sync.WaitGroup
 	for p := range processes {
-		cmd := child(t, "record", file, fmt.Sprint(p), fmt.Sprint(each), "500000")
+		cmd := mcptest.Child(t, "record", file, fmt.Sprint(p), fmt.Sprint(each), "500000")
 		group.Go(func() {
 			if err := cmd.Run(); err != nil {
 				t.Error(err)
@@ -366,7 +367,7 @@ func TestKillingWritersAtAnyMomentLosesNothingThatWasStored(t *testing.T) {
 // killAfter kills a recording process when it has told of n events, and gives
 // what it told up to its end.
 func killAfter(t *testing.T, file, name string, n int) []string {
-	cmd := child(t, "record", file, name, "1000000", "100000")
+	cmd := mcptest.Child(t, "record", file, name, "1000000", "100000")
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()

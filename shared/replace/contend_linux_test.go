@@ -16,6 +16,7 @@ import (
 
 	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/mcptest"
 	"github.com/multiollama/mcp-server/shared/replace"
 )
 
@@ -27,7 +28,7 @@ type contender struct {
 
 func contending(t *testing.T, dir string, lacking bool) contender {
 	t.Helper()
-	cmd := child(t, "contender", dir, fmt.Sprint(lacking))
+	cmd := mcptest.Child(t, "contender", dir, fmt.Sprint(lacking))
 	in, err := cmd.StdinPipe()
 	must(t, err)
 	out, err := cmd.StdoutPipe()

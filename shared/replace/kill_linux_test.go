@@ -12,30 +12,14 @@ import (
 	"time"
 
 	"github.com/multiollama/mcp-server/shared/confine"
+	"github.com/multiollama/mcp-server/shared/mcptest"
 	"github.com/multiollama/mcp-server/shared/replace"
 )
 
-// TestMain is what this test binary does when one of its own tests starts it: a
-// process of its own is what a kill and a restriction are about.
 func TestMain(m *testing.M) {
-	run, ok := map[string]func([]string) error{"change": changeChild, "move": moveChild, "confined": confinedChild, "stranger": strangerChild, "outsider": outsiderChild, "contender": contenderChild}[os.Getenv("REPLACE_TEST_CHILD")]
-	if !ok {
-		os.Exit(m.Run())
-	}
-	if err := run(os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
-
-func child(t *testing.T, name string, args ...string) *exec.Cmd {
-	t.Helper()
-	self, err := os.Executable()
-	must(t, err)
-	cmd := exec.Command(self, args...)
-	cmd.Env = append(os.Environ(), "REPLACE_TEST_CHILD="+name)
-	cmd.Stderr = os.Stderr
-	return cmd
+	mcptest.Children(m, map[string]func([]string) error{
+		"change": changeChild, "move": moveChild, "confined": confinedChild, "stranger": strangerChild, "outsider": outsiderChild, "contender": contenderChild,
+	})
 }
 
 // changeChild DIR LACKING KIND changes files in DIR until it is killed.
@@ -112,7 +96,7 @@ func TestAKillAtAnyMomentLeavesAWholeFile(t *testing.T) {
 // killed starts a child, lets it work for a moment, and kills it.
 func killed(t *testing.T, dir, kind string, lacking bool) {
 	t.Helper()
-	killedChild(t, child(t, "change", dir, fmt.Sprint(lacking), kind))
+	killedChild(t, mcptest.Child(t, "change", dir, fmt.Sprint(lacking), kind))
 }
 
 func killedChild(t *testing.T, cmd *exec.Cmd) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/multiollama/mcp-server/shared/confine"
+	"github.com/multiollama/mcp-server/shared/mcptest"
 	"github.com/multiollama/mcp-server/shared/replace"
 )
 
@@ -112,7 +113,7 @@ func TestAKillAtAnyMomentOfAMoveOrARemovalLeavesItWhole(t *testing.T) {
 					default:
 						must(t, os.WriteFile(dir+"/a/x", []byte(letters(0)), 0o644))
 					}
-					killedChild(t, child(t, "move", dir, fmt.Sprint(lacking), kind))
+					killedChild(t, mcptest.Child(t, "move", dir, fmt.Sprint(lacking), kind))
 					for _, d := range []string{"/a", "/b"} {
 						left += drafts(t, dir+d)
 						if _, err := w.Sweep(background, path(t, r, d[1:])); err != nil || drafts(t, dir+d) != 0 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/mcptest"
 	"github.com/multiollama/mcp-server/shared/replace"
 	"github.com/multiollama/mcp-server/shared/restrict"
 )
@@ -20,7 +21,7 @@ const noLandlock = 77
 
 func TestAProcessConfinedByTheKernelStillChangesFiles(t *testing.T) {
 	base := world(t, "allow/d/f: old")
-	err := child(t, "confined", base).Run()
+	err := mcptest.Child(t, "confined", base).Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == noLandlock {
 		t.Skip("this kernel has no Landlock")
 	}
@@ -84,7 +85,7 @@ func asStranger(t *testing.T, name, base string, mode os.FileMode) {
 	}
 	must(t, os.Chmod(base+"/allow", mode))
 	must(t, os.Chmod(base+"/allow/f", 0o666))
-	cmd := child(t, name, base+"/allow")
+	cmd := mcptest.Child(t, name, base+"/allow")
 	program, err := os.ReadFile(cmd.Path)
 	must(t, err)
 	cmd.Path = base + "/child" // where it was built, others may not go

@@ -14,13 +14,14 @@ import (
 
 	"github.com/multiollama/mcp-server/file-write/internal/history"
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/mcptest"
 )
 
 var platformChildren = map[string]func(args []string) error{"fill": fillChild}
 
 func TestAFileThatCannotGrowIsAnErrorAndLosesNothing(t *testing.T) {
 	w := newWorld(t)
-	out, err := child(t, "fill", w.dir).Output()
+	out, err := mcptest.Child(t, "fill", w.dir).Output()
 	if err != nil {
 		t.Fatalf("%v %s", err, out)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/multiollama/mcp-server/file-write/internal/history"
+	"github.com/multiollama/mcp-server/shared/mcptest"
 )
 
 // keepChild DIR NAME COUNT BYTES keeps changes of NAME/0, NAME/1 … and tells the id
@@ -80,7 +81,7 @@ func TestSeveralProcessesShareAStore(t *testing.T) {
 	var wait sync.WaitGroup
 	said := make([][]byte, processes)
 	for i := range processes {
-		cmd := child(t, "keep", w.dir, fmt.Sprint("p", i), fmt.Sprint(each), fmt.Sprint(1<<30))
+		cmd := mcptest.Child(t, "keep", w.dir, fmt.Sprint("p", i), fmt.Sprint(each), fmt.Sprint(1<<30))
 		wait.Go(func() {
 			var err error
 			if said[i], err = cmd.Output(); err != nil {
@@ -106,7 +107,7 @@ func TestSeveralProcessesLetOldChangesGo(t *testing.T) {
 	w := newWorld(t)
 	var wait sync.WaitGroup
 	for i := range 3 {
-		cmd := child(t, "keep", w.dir, fmt.Sprint("p", i), "60", "300000")
+		cmd := mcptest.Child(t, "keep", w.dir, fmt.Sprint("p", i), "60", "300000")
 		wait.Go(func() {
 			if out, err := cmd.Output(); err != nil {
 				t.Errorf("%v %s", err, out)
@@ -124,7 +125,7 @@ func TestSeveralProcessesLetOldChangesGo(t *testing.T) {
 func TestAKillAtAnyMomentLosesNothingThatWasKept(t *testing.T) {
 	w := newWorld(t)
 	for i := range 60 {
-		cmd := child(t, "keep", w.dir, fmt.Sprint("k", i), "1000000", "300000")
+		cmd := mcptest.Child(t, "keep", w.dir, fmt.Sprint("k", i), "1000000", "300000")
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)

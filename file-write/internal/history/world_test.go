@@ -3,10 +3,9 @@ package history_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
+	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,35 +14,13 @@ import (
 
 	"github.com/multiollama/mcp-server/file-write/internal/history"
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/mcptest"
 )
 
-// TestMain is what this test binary does when one of its own tests starts it: a
-// separate process is what a lock, a kill and a resource limit are about.
 func TestMain(m *testing.M) {
-	name, ok := os.LookupEnv("HISTORY_TEST_CHILD")
-	if !ok {
-		os.Exit(m.Run())
-	}
-	run := keepChild
-	if name != "keep" {
-		run = platformChildren[name]
-	}
-	if err := run(os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
-
-func child(t *testing.T, name string, args ...string) *exec.Cmd {
-	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(self, args...)
-	cmd.Env = append(os.Environ(), "HISTORY_TEST_CHILD="+name)
-	cmd.Stderr = os.Stderr
-	return cmd
+	children := map[string]func(args []string) error{"keep": keepChild}
+	maps.Copy(children, platformChildren)
+	mcptest.Children(m, children)
 }
 
 // world is a store with a clock that goes on only when told.

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/mcptest"
 	"github.com/multiollama/mcp-server/shell-exec/internal/output"
 )
 
@@ -81,7 +82,7 @@ func fill(t *testing.T, dir string) {
 
 func TestAWriteThatIsCutShortIsCountedExactly(t *testing.T) {
 	w := newWorld(t)
-	out, err := child(t, "short", w.dir).Output()
+	out, err := mcptest.Child(t, "short", w.dir).Output()
 	if err != nil {
 		t.Fatalf("%v %s", err, out)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/mcptest"
 	"github.com/multiollama/mcp-server/shell-exec/internal/output"
 )
 
@@ -53,7 +54,7 @@ func TestARunThatIsCutOffByACrashCanBeReadAndIsMarked(t *testing.T) {
 	w := newWorld(t)
 	s := w.open(output.Limits{})
 	for range 20 {
-		cmd := child(t, "endless", w.dir)
+		cmd := mcptest.Child(t, "endless", w.dir)
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -133,7 +134,7 @@ func TestSeveralProcessesShareAStore(t *testing.T) {
 	const processes, each = 4, 100
 	var wait sync.WaitGroup
 	for i := range processes {
-		cmd := child(t, "many", w.dir, string(rune('a'+i)), strconv.Itoa(each))
+		cmd := mcptest.Child(t, "many", w.dir, string(rune('a'+i)), strconv.Itoa(each))
 		wait.Go(func() {
 			if err := cmd.Run(); err != nil {
 				t.Error(err)
@@ -219,7 +220,7 @@ func TestADetachedCommandGoesOnForEveryStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer write.Close()
-	cmd := child(t, "detach", w.dir)
+	cmd := mcptest.Child(t, "detach", w.dir)
 	cmd.ExtraFiles = []*os.File{read}
 	out, err := cmd.Output()
 	if err != nil {

@@ -3,9 +3,7 @@ package output_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,35 +11,13 @@ import (
 	"time"
 
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/mcptest"
 	"github.com/multiollama/mcp-server/shell-exec/internal/output"
 )
 
-// TestMain is what this test binary does when one of its own tests starts it: a separate process is what a crash, a lock
-// and an inherited file are about.
-func TestMain(m *testing.M) {
-	name, ok := os.LookupEnv("OUTPUT_TEST_CHILD")
-	if !ok {
-		os.Exit(m.Run())
-	}
-	if err := children[name](os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
+func TestMain(m *testing.M) { mcptest.Children(m, children) }
 
 var children = map[string]func(args []string) error{}
-
-func child(t *testing.T, name string, args ...string) *exec.Cmd {
-	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(self, args...)
-	cmd.Env = append(os.Environ(), "OUTPUT_TEST_CHILD="+name)
-	cmd.Stderr = os.Stderr
-	return cmd
-}
 
 // world is a store with a clock that goes on only when told.
 type world struct {
