@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -151,6 +152,7 @@ func prefixes(commands []string, verdict Verdict) ([]*Rule, error) {
 
 // Restrictions make a policy stricter.
 type Restrictions struct {
+	Preset  string    // at least as strict as that one; "": none
 	Allowed *[]string // only commands that begin like one of these; nil: no such list
 	Blocked []string  // no command that begins like one of these
 	Effects map[effect.Kind]Verdict
@@ -160,6 +162,11 @@ type Restrictions struct {
 // may bind itself, only the operator may untie.
 func (p *Policy) Tightened(r Restrictions) (*Policy, error) {
 	c := p.clone()
+	if r.Preset != "" {
+		if err := c.meet(r.Preset); err != nil {
+			return nil, err
+		}
+	}
 	for kind, verdict := range r.Effects {
 		if !kind.Valid() || verdict < Allow || verdict > Deny {
 			return nil, fault.New(fault.ParamInvalid, fmt.Sprintf("there is no effect %s or no such decision", kind), "Use the names that policy show lists")
@@ -174,4 +181,31 @@ func (p *Policy) Tightened(r Restrictions) (*Policy, error) {
 		return nil, fault.New(fault.ParamInvalid, "a list of commands has an entry that is no command", "Write the program's name and its first words").Because(err)
 	}
 	return c, nil
+}
+
+// meet makes p as strict as another preset where that one is stricter. Rules that allow
+// what it does not are gone.
+func (p *Policy) meet(name string) error {
+	other, err := Preset(name)
+	if err != nil {
+		return fault.New(fault.ParamInvalid, "there is no preset "+name, "Use one of "+strings.Join(Presets(), ", ")).With("parameter", "security_preset")
+	}
+	for kind, verdict := range other.effects {
+		p.effects[kind] = max(p.Effect(kind), verdict)
+	}
+	p.unlisted = max(p.unlisted, other.unlisted)
+	p.rules = slices.DeleteFunc(p.rules, func(r *Rule) bool { return r.verdict == Allow })
+	if !other.strict {
+		return nil
+	}
+	if p.strict {
+		listed := map[string]bool{}
+		for program := range p.listed {
+			listed[program] = other.listed[program]
+		}
+		p.listed = listed
+	} else {
+		p.strict, p.listed = true, other.listed
+	}
+	return nil
 }
