@@ -59,3 +59,13 @@ func (s *Scope) Roots(ctx context.Context) (*Roots, error) {
 	}
 	return s.narrow, nil
 }
+
+// Narrow is a Scope of the part of s that lies in dirs, as [Roots.Narrow] reads them, for
+// the same clients.
+func (s *Scope) Narrow(dirs []string) (*Scope, error) {
+	narrow, err := s.roots.Narrow(dirs)
+	if err != nil {
+		return nil, err
+	}
+	return NewScope(narrow, s.client), nil
+}

@@ -22,24 +22,42 @@ func (s *Set) Variable(flag string) string { return s.prefix + variable(flag) }
 // fromEnvironment reads the variables of this server and refuses one that
 // belongs to no flag.
 func (s *Set) fromEnvironment(environ []string) (map[string]raw, error) {
-	flags := make(map[string]Flag, len(s.flags))
-	for _, f := range s.flags {
-		flags[s.Variable(f.Name)] = f
-	}
+	flags, published := s.variables()
 	out := map[string]raw{}
 	for _, entry := range environ {
 		name, word, _ := strings.Cut(entry, "=")
 		name = foldVariable(name)
-		if !strings.HasPrefix(name, s.prefix) {
+		f, known := flags[name]
+		words := f.splitVariable
+		if g, ok := published[name]; ok {
+			f, known, words = g, true, g.splitPublished
+		}
+		switch {
+		case !known && strings.HasPrefix(name, s.prefix):
+			return nil, unknown("the variable "+name, name, keys(flags))
+		case !known:
 			continue
 		}
-		f, known := flags[name]
-		if !known {
-			return nil, unknown("the variable "+name, name, keys(flags))
+		if other, twice := out[f.Name]; twice && other.source != name {
+			return nil, fault.New(fault.Misconfigured, "the variables "+other.source+" and "+name+" say the same thing twice", "Set one of them").
+				With("setting", f.Name)
 		}
-		out[f.Name] = raw{words: f.splitVariable(word), source: name}
+		out[f.Name] = raw{words: words(word), source: name}
 	}
 	return out, nil
+}
+
+// variables are the flags by the names of their variables, ours and those that others
+// have published.
+func (s *Set) variables() (own, published map[string]Flag) {
+	own, published = make(map[string]Flag, len(s.flags)), map[string]Flag{}
+	for _, f := range s.flags {
+		own[s.Variable(f.Name)] = f
+		if f.Variable != "" {
+			published[f.Variable] = f
+		}
+	}
+	return own, published
 }
 
 // foldVariable makes names comparable: Windows takes Path and PATH for one.
@@ -57,6 +75,14 @@ func (f Flag) splitVariable(word string) []string {
 		return strings.Split(word, string(os.PathListSeparator))
 	}
 	return f.split(word)
+}
+
+// splitPublished gives the elements of a variable that others have published.
+func (f Flag) splitPublished(word string) []string {
+	if f.Kind == List {
+		return strings.Split(word, ",")
+	}
+	return []string{word}
 }
 
 func placeOf(environ []string) place {

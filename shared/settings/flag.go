@@ -40,6 +40,10 @@ type Flag struct {
 	Min     int64    // Count, Size: the least value
 	Max     int64    // Count, Size: the greatest value; 0: none
 	Dir     bool     // the value is a path
+
+	// Variable is one more name of the flag in the environment, which others have
+	// published; a list in it is separated by commas. Empty: none.
+	Variable string
 }
 
 // Shape is what stands behind the flag in a usage line: "DIR", "N/DURATION",

@@ -86,6 +86,21 @@ func TestTheNearerLayerWins(t *testing.T) {
 	}
 }
 
+func TestAVariableThatOthersPublishedIsReadTheirWay(t *testing.T) {
+	dirs := settings.Flag{Name: "dir", Kind: settings.List, Dir: true, Variable: "MCP_SHELL_ALLOWED_WORKDIRS"}
+	s := settings.New("file-read", dirs)
+	if err := s.Load([]string{"MCP_SHELL_ALLOWED_WORKDIRS=/a,/b"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.List("dir"); !slices.Equal(got, []string{filepath.FromSlash("/a"), filepath.FromSlash("/b")}) || s.Source("dir") != "MCP_SHELL_ALLOWED_WORKDIRS" {
+		t.Errorf("%q from %s", got, s.Source("dir"))
+	}
+	err := settings.New("file-read", dirs).Load([]string{"MCP_SHELL_ALLOWED_WORKDIRS=/a", "MCP_FILE_READ_DIR=/a"})
+	if fault.From(err) == nil || fault.From(err).Code != fault.Misconfigured {
+		t.Errorf("both names: %v", err)
+	}
+}
+
 func TestEveryKindIsReadFromEveryLayer(t *testing.T) {
 	line := []string{"--hide-paths", "--symlinks=within", "--toolsets", "read,list", "--toolsets", "search",
 		"--deny-path", "*.{a,b}", "--deny-path", "x", "--wait", "1m30s", "--max-bytes", "2MB", "--max-files", "7",

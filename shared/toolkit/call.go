@@ -65,6 +65,14 @@ func Touches(ctx context.Context, path string) {
 	}
 }
 
+// Under names in the record of the call that runs with ctx what its verdict rests on, unless
+// a refusal names a rule of its own. It is for the function of a tool, not for its goroutines.
+func Under(ctx context.Context, rule string) {
+	if c := callFrom(ctx); c != nil {
+		c.event.Rule = rule
+	}
+}
+
 // call takes a tool call all the way: rate limit, decoding, begin recorded,
 // function, end recorded, result.
 func (s *Server) call(ctx context.Context, t *Tool, args json.RawMessage, more extra) *mcp.CallToolResult {

@@ -7,6 +7,7 @@
 package bounds
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
 	"strings"
@@ -24,7 +25,7 @@ type Bounds struct {
 	Set    time.Time // when
 	Policy *policy.Policy
 	Agent  *policy.Policy // Policy as the vocabulary agent has it
-	Roots  *confine.Roots // the directories of commands
+	Scope  *confine.Scope // the directories of commands
 
 	Time    time.Duration // the longest that a command may take
 	Memory  int64         // bytes, of a command with all it starts
@@ -66,10 +67,10 @@ func (h *Held) Now() Bounds { return *h.now.Load() }
 
 // Tighten makes the bounds as tight as the wish. What would widen them is
 // fault.Forbidden, and nothing of the wish counts then.
-func (h *Held) Tighten(w Wish, at time.Time) (Bounds, error) {
+func (h *Held) Tighten(ctx context.Context, w Wish, at time.Time) (Bounds, error) {
 	for {
 		now := h.now.Load()
-		next, err := now.tightened(w)
+		next, err := now.tightened(ctx, w)
 		if err != nil {
 			return Bounds{}, err
 		}
@@ -80,13 +81,14 @@ func (h *Held) Tighten(w Wish, at time.Time) (Bounds, error) {
 	}
 }
 
-func (b Bounds) tightened(w Wish) (Bounds, error) {
-	for _, step := range []func(*Bounds, Wish) error{(*Bounds).policies, (*Bounds).directories, (*Bounds).limits} {
-		if err := step(&b, w); err != nil {
-			return Bounds{}, err
-		}
+func (b Bounds) tightened(ctx context.Context, w Wish) (Bounds, error) {
+	if err := b.policies(w); err != nil {
+		return b, err
 	}
-	return b, nil
+	if err := b.directories(ctx, w.Directories); err != nil {
+		return b, err
+	}
+	return b, b.limits(w)
 }
 
 // policies are those of the mode, the preset and the lists.
@@ -117,30 +119,38 @@ func (b *Bounds) policies(w Wish) error {
 }
 
 // directories are those of the wish, each within what is allowed now.
-func (b *Bounds) directories(w Wish) error {
-	if len(w.Directories) == 0 {
+func (b *Bounds) directories(ctx context.Context, dirs []string) error {
+	if len(dirs) == 0 {
 		return nil
 	}
-	names := make([]string, len(w.Directories))
-	for i, dir := range w.Directories {
-		p, err := b.Roots.Parse(dir)
-		if f := fault.From(err); err != nil && f.Code == fault.OutsideAllowed {
-			return b.wider("the directory "+dir+" is not among those allowed").With("path", dir)
-		} else if err != nil {
-			return f
-		}
-		info, err := p.Stat()
+	names := make([]string, len(dirs))
+	for i, dir := range dirs {
+		name, err := b.directory(ctx, dir)
 		if err != nil {
 			return err
 		}
-		if info.Type != confine.Directory {
-			return fault.New(fault.ParamInvalid, dir+" is no directory", "Name directories").With("path", dir).With("parameter", "allowed_directories")
-		}
-		names[i] = p.Abs()
+		names[i] = name
 	}
 	var err error
-	b.Roots, err = b.Roots.Narrow(names)
+	b.Scope, err = b.Scope.Narrow(names)
 	return err
+}
+
+func (b *Bounds) directory(ctx context.Context, dir string) (string, error) {
+	p, err := b.Scope.Parse(ctx, dir)
+	if f := fault.From(err); f != nil && f.Code == fault.OutsideAllowed {
+		return "", b.wider("the directory "+dir+" is not among those allowed").With("path", dir)
+	} else if f != nil {
+		return "", f
+	}
+	info, err := p.Stat()
+	if err != nil {
+		return "", err
+	}
+	if info.Type != confine.Directory {
+		return "", fault.New(fault.ParamInvalid, dir+" is no directory", "Name directories").With("path", dir).With("parameter", "allowed_directories")
+	}
+	return p.Abs(), nil
 }
 
 // limits are the smaller ones.

@@ -1,6 +1,7 @@
 package bounds_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -39,11 +40,19 @@ func operator(t *testing.T) (*bounds.Held, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return bounds.New(bounds.Bounds{Policy: p, Agent: agent, Roots: roots, Time: 5 * time.Minute, Memory: 1 << 30, Network: true}), dir
+	return bounds.New(bounds.Bounds{Policy: p, Agent: agent, Scope: confine.NewScope(roots, nil), Time: 5 * time.Minute, Memory: 1 << 30, Network: true}), dir
+}
+
+func dirs(b bounds.Bounds) []string {
+	roots, err := b.Scope.Roots(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	return roots.Dirs()
 }
 
 func verdict(b bounds.Bounds, text string) string {
-	dirs := b.Roots.Dirs()
+	dirs := dirs(b)
 	return b.Policy.Judge(policy.Request{Text: text, Shell: policy.Shell{Path: "/bin/bash", Grammar: cmdline.Bash}, Dir: dirs[0], Workspace: dirs, Env: map[string]string{}}).Verdict().String()
 }
 
@@ -74,7 +83,7 @@ func TestAWishTightens(t *testing.T) {
 			return verdict(b, "ls") == "deny" && verdict(b, "make") == "allow"
 		}},
 		{"fewer directories", bounds.Wish{Directories: []string{"kitchen"}}, func(b bounds.Bounds, dir string) bool {
-			return slices.Equal(b.Roots.Dirs(), []string{filepath.Join(dir, "kitchen")})
+			return slices.Equal(dirs(b), []string{filepath.Join(dir, "kitchen")})
 		}},
 		{"limits, in a permissive mode too", bounds.Wish{Mode: bounds.Permissive, Time: time.Second, Memory: 64 << 20, Network: &no}, func(b bounds.Bounds, dir string) bool {
 			return b.Time == time.Second && b.Memory == 64<<20 && !b.Network
@@ -82,7 +91,7 @@ func TestAWishTightens(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h, dir := operator(t)
-			b, err := h.Tighten(c.wish, at)
+			b, err := h.Tighten(t.Context(), c.wish, at)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -107,11 +116,11 @@ func TestNothingIsTakenBack(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h, _ := operator(t)
-			first, err := h.Tighten(bounds.Wish{Time: time.Second, Memory: 64 << 20, Network: &no, Directories: []string{"kitchen"}}, at)
+			first, err := h.Tighten(t.Context(), bounds.Wish{Time: time.Second, Memory: 64 << 20, Network: &no, Directories: []string{"kitchen"}}, at)
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = h.Tighten(c.wish, at)
+			_, err = h.Tighten(t.Context(), c.wish, at)
 			if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != fault.Forbidden || f.Details["restriction_id"] != first.ID {
 				t.Errorf("the answer is %v", err)
 			}
@@ -125,7 +134,7 @@ func TestNothingIsTakenBack(t *testing.T) {
 func TestCommandsOnceForbiddenStayForbidden(t *testing.T) {
 	h, _ := operator(t)
 	for _, w := range []bounds.Wish{{Blocked: []string{"ls"}}, {Allowed: &[]string{"ls", "cat"}}, {Preset: "sandbox"}} {
-		if _, err := h.Tighten(w, at); err != nil {
+		if _, err := h.Tighten(t.Context(), w, at); err != nil {
 			t.Fatal(err)
 		}
 		if got := verdict(h.Now(), "ls"); got != "deny" {
@@ -149,7 +158,7 @@ func TestAWishThatMeansNothingIsRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h, _ := operator(t)
-			if _, err := h.Tighten(c.wish, at); fault.From(err).Code != c.code {
+			if _, err := h.Tighten(t.Context(), c.wish, at); fault.From(err).Code != c.code {
 				t.Errorf("the answer is %v", err)
 			}
 		})
@@ -168,7 +177,7 @@ func TestTwoWishesAtOnceBothCount(t *testing.T) {
 			if i%2 == 0 {
 				w = bounds.Wish{Time: time.Second}
 			}
-			if _, err := h.Tighten(w, at); err != nil {
+			if _, err := h.Tighten(t.Context(), w, at); err != nil {
 				t.Error(err)
 			}
 		})
