@@ -4,8 +4,9 @@
 // It refuses what the shell and the parser are known to read differently, because what
 // is judged must be what runs: a carriage return, a NUL, a # right after a word, text
 // right after >&-. It refuses what is so long or so deeply nested that reading it would
-// use up the stack, which Go cannot recover from. It runs nothing, expands nothing that
-// is not in the text, and touches memory only.
+// use up the stack, which Go cannot recover from. Of zsh and fish it reads only plain
+// words, which mean the same in every shell. It runs nothing, expands nothing that is not
+// in the text, and touches memory only.
 package cmdline
 
 import (
@@ -24,6 +25,8 @@ const (
 	_ Grammar = iota
 	Bash
 	POSIX // what /bin/sh is where it is not bash: dash, ash
+	Zsh   // plain words only
+	Fish  // plain words only
 )
 
 // MaxLength is how long a script may be: bash -c itself refuses 128 KiB.
@@ -39,8 +42,9 @@ const (
 
 // Unreadable says why a text cannot be read, and where.
 type Unreadable struct {
-	Offset int
-	Why    string
+	Offset     int
+	Why        string
+	Incomplete bool // more text could make it readable
 }
 
 func (u *Unreadable) Error() string { return fmt.Sprintf("%s (byte %d)", u.Why, u.Offset) }
@@ -49,10 +53,15 @@ func (u *Unreadable) Error() string { return fmt.Sprintf("%s (byte %d)", u.Why, 
 func Parse(text string, g Grammar) (*syntax.File, error) {
 	variant, ok := g.variant()
 	if !ok {
-		return nil, &Unreadable{0, "the grammar of the shell is not known"}
+		return nil, &Unreadable{Offset: 0, Why: "the grammar of the shell is not known"}
 	}
 	if err := unfit(text); err != nil {
 		return nil, err
+	}
+	if g == Zsh || g == Fish {
+		if err := plainOnly(text, g); err != nil {
+			return nil, err
+		}
 	}
 	file, err := parse(text, variant)
 	if err != nil {
@@ -65,7 +74,7 @@ func Parse(text string, g Grammar) (*syntax.File, error) {
 	for range maxBlankings {
 		comments := commentsOf(file)
 		if at := ambiguousComment(text, comments); at >= 0 {
-			return nil, &Unreadable{at, "# directly after a word, which the shell may read as a part of the command"}
+			return nil, &Unreadable{Offset: at, Why: "# directly after a word, which the shell may read as a part of the command"}
 		}
 		blanked := withoutBackslashes(text, comments)
 		if blanked == text {
@@ -76,14 +85,14 @@ func Parse(text string, g Grammar) (*syntax.File, error) {
 		}
 		text = blanked
 	}
-	return nil, &Unreadable{0, "comments end in backslashes again and again"}
+	return nil, &Unreadable{Offset: 0, Why: "comments end in backslashes again and again"}
 }
 
 func (g Grammar) variant() (syntax.LangVariant, bool) {
 	switch g {
 	case Bash:
 		return syntax.LangBash, true
-	case POSIX:
+	case POSIX, Zsh, Fish: // of the last two only what means the same here
 		return syntax.LangPOSIX, true
 	}
 	return 0, false
@@ -96,30 +105,31 @@ func parse(text string, variant syntax.LangVariant) (*syntax.File, error) {
 	}
 	var pe syntax.ParseError
 	if errors.As(err, &pe) {
-		return nil, &Unreadable{min(int(pe.Pos.Offset()), len(text)), pe.Text}
+		incomplete := syntax.IsIncomplete(err) || strings.HasPrefix(pe.Text, "unclosed here-document")
+		return nil, &Unreadable{min(int(pe.Pos.Offset()), len(text)), pe.Text, incomplete}
 	}
-	return nil, &Unreadable{0, err.Error()}
+	return nil, &Unreadable{Why: err.Error()}
 }
 
 // unfit finds what must not reach the parser.
 func unfit(text string) error {
 	if len(text) > MaxLength {
-		return &Unreadable{MaxLength, "the script is longer than a shell takes"}
+		return &Unreadable{Offset: MaxLength, Why: "the script is longer than a shell takes"}
 	}
 	if at := strings.IndexByte(text, 0); at >= 0 {
-		return &Unreadable{at, "a NUL byte"}
+		return &Unreadable{Offset: at, Why: "a NUL byte"}
 	}
 	if at := strings.IndexByte(text, '\r'); at >= 0 {
-		return &Unreadable{at, "a carriage return, which the shell takes as an ordinary character"}
+		return &Unreadable{Offset: at, Why: "a carriage return, which the shell takes as an ordinary character"}
 	}
 	if at := strings.IndexFunc(text, IsMark); at >= 0 {
-		return &Unreadable{at, "a character of the private use area"}
+		return &Unreadable{Offset: at, Why: "a character of the private use area"}
 	}
 	if strings.Count(text, "&&")+strings.Count(text, "|") > maxOperators {
-		return &Unreadable{0, "there are too many && and |"}
+		return &Unreadable{Offset: 0, Why: "there are too many && and |"}
 	}
 	if at := tooDeep(text); at >= 0 {
-		return &Unreadable{at, "it is nested too deeply"}
+		return &Unreadable{Offset: at, Why: "it is nested too deeply"}
 	}
 	return nil
 }

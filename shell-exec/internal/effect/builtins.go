@@ -25,6 +25,8 @@ func (r *reader) cd(s *scope, c *call) {
 		}
 	}
 	switch {
+	case to != "" && s.searching && to[0] != '/' && to[0] != '.':
+		s.dir = ""
 	case to != "":
 		s.dir = s.join(to)
 	case len(c.words) == 0 || strings.HasPrefix(c.words[len(c.words)-1].Text, "-"):
@@ -132,7 +134,13 @@ func (r *reader) trap(s *scope, c *call) {
 func (r *reader) alias(s *scope, c *call) {
 	for _, w := range c.words {
 		if name, text, ok := strings.Cut(w.Text, "="); ok {
-			s.aliases[name] = text
+			texts := []string{text}
+			if s.branches > 0 || r.recalling {
+				texts = append(texts, s.aliases[name].texts...)
+			}
+			s.aliases[name] = alias{texts: texts[:min(len(texts), maxTexts)]}
+			r.defines = true
+			r.rewrites = r.rewrites || slices.Contains(reserved, name)
 			r.shell(s, w.From(len(name)+1), "alias "+name)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"mvdan.cc/sh/v3/syntax"
+
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
 	"github.com/multiollama/mcp-server/shell-exec/internal/programs"
 )
@@ -54,17 +56,28 @@ func (r *reader) call(s *scope, argv []cmdline.Word, span cmdline.Span) {
 	if c.path.Text == "" || r.unclearName(s, c) {
 		return
 	}
-	if body, ok := s.functions[c.path.Text]; ok {
-		r.report.Commands[r.current].Known = true
-		r.callFunction(s, c, body)
-		return
-	}
-	if _, ok := s.aliases[c.path.Text]; ok {
-		r.report.Commands[r.current].Known = true
-		r.advise(s, Alias, "runs an alias that the same script makes", "Call the program by its name", span)
+	if r.defined(s, c) {
 		return
 	}
 	r.program(s, c)
+}
+
+// defined: the name is that of a function or of an alias. One that was defined earlier
+// at the prompt may be gone by now, and then it is a program.
+func (r *reader) defined(s *scope, c *call) bool {
+	f, isFunction := s.functions[c.path.Text]
+	if isFunction {
+		r.report.Commands[r.current].Known = true
+		for _, body := range f.bodies {
+			r.callFunction(s, c, body)
+		}
+	}
+	a, isAlias := s.aliases[c.path.Text]
+	if isAlias {
+		r.report.Commands[r.current].Known = true
+		r.callAlias(s, c, a)
+	}
+	return isFunction && !f.past || isAlias && !a.past
 }
 
 func (r *reader) list(s *scope, c *call) {
@@ -134,15 +147,15 @@ func (r *reader) unknownName(s *scope, c *call) bool {
 
 // callFunction reads a function's body with its arguments. One that calls itself is
 // read once for the same arguments, and a few times for others.
-func (r *reader) callFunction(s *scope, c *call, f function) {
+func (r *reader) callFunction(s *scope, c *call, body *syntax.Stmt) {
 	name := c.path.Text
 	r.called[name] = true
-	key, depth := invocation{f.body, strings.Join(cmdline.Texts(c.words), "\x00")}, 0
+	key, depth := invocation{body, strings.Join(cmdline.Texts(c.words), "\x00")}, 0
 	for _, outer := range r.calling {
 		if outer == key {
 			return
 		}
-		if outer.body == f.body {
+		if outer.body == body {
 			depth++
 		}
 	}
@@ -155,7 +168,7 @@ func (r *reader) callFunction(s *scope, c *call, f function) {
 		inner.params = []cmdline.Word{}
 	}
 	r.calling = append(r.calling, key)
-	r.statement(inner, f.body)
+	r.statement(inner, body)
 	r.calling = r.calling[:len(r.calling)-1]
 	s.output.add(inner.output)
 	s.dir = inner.dir

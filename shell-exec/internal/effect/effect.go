@@ -31,6 +31,9 @@ type World struct {
 	Env       map[string]string // the whole environment
 	Input     string            // what is on standard input
 	Links     place.Links       // may be nil
+	Typed     bool              // the text is typed at the prompt of a shell that has a past
+	Past      []string          // what was typed there before and defines something
+	Terminal  bool              // a shell that is started is typed at
 }
 
 // Effect is one thing that a command does.
@@ -58,16 +61,24 @@ type Report struct {
 	Effects    []Effect
 	Commands   []Command
 	Unreadable error // why the text as a whole could not be read
+	Lasting    bool  // later texts at the same prompt must be judged with this one as their past
 	Steps      int   // the work that it took
 }
 
 // OfText reads a script.
 func OfText(w World, text string) (Report, error) {
+	w.Terminal = false
 	r, s, err := newReader(w)
 	if err != nil {
 		return Report{}, err
 	}
-	r.guarded(s, len(text), func() { r.whole(s, text) })
+	r.guarded(s, len(text), func() {
+		if w.Typed {
+			r.recall(s)
+		}
+		r.whole(s, text)
+		r.report.Lasting = r.lasting(text)
+	})
 	return r.report, nil
 }
 
@@ -110,7 +121,7 @@ func newReader(w World) (*reader, *scope, error) {
 		seen: map[same]bool{}, files: map[string]flow{}, called: map[string]bool{},
 		decodedTexts: map[string]bool{},
 	}
-	s := &scope{vars: &variables{own: map[string]value{}}, functions: map[string]function{}, aliases: map[string]string{},
+	s := &scope{vars: &variables{own: map[string]value{}}, functions: map[string]function{}, aliases: map[string]alias{},
 		dir: w.Dir, params: []cmdline.Word{}, exact: true, grammar: w.Grammar}
 	if w.Input != "" {
 		s.input = flow{kind: literal, text: w.Input}

@@ -25,6 +25,9 @@ func (r *reader) lookup(s *scope, name string) value {
 	if v, ok := s.vars.find(name); ok {
 		return v
 	}
+	if r.world.Typed {
+		return r.remembered(s, name)
+	}
 	switch {
 	case name == "HOME" && r.world.Home != "":
 		return single(r.world.Home)

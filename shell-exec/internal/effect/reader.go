@@ -39,6 +39,10 @@ type reader struct {
 	lastProcess  *syntax.ProcSubst
 	called       map[string]bool // functions
 	calling      []invocation
+	recalling    bool            // what is read has been typed before
+	defines      bool            // it has defined a function or an alias
+	rewrites     bool            // an alias changes the grammar
+	lost         bool            // it is not known which names mean something else by now
 	connected    bool            // a raw connection has been opened
 	decodedTexts map[string]bool // what decoders printed
 	decoded      bool            // a decoder printed something that is not known
@@ -97,7 +101,16 @@ func isFileKind(k Kind) bool {
 
 // whole reads the text that was given.
 func (r *reader) whole(s *scope, text string) {
-	err := r.script(s, text)
+	err := error(nil)
+	if r.world.Typed {
+		err = cmdline.AtPrompt(text, s.grammar)
+	}
+	if r.lost {
+		r.flag(s, Unreadable, "an earlier line may have given the names in this one another meaning", cmdline.Span{End: len(text)})
+	}
+	if err == nil {
+		err = r.script(s, text)
+	}
 	if err == nil {
 		r.uncalled(s)
 		return
@@ -131,7 +144,7 @@ func (r *reader) salvage(s *scope, text string) {
 		if !r.spend(s, 10) {
 			return
 		}
-		file, err := cmdline.Parse(strings.TrimSpace(part), cmdline.Bash)
+		file, err := cmdline.Parse(withoutKeywords(part), cmdline.Bash)
 		if err != nil {
 			continue
 		}
@@ -141,11 +154,23 @@ func (r *reader) salvage(s *scope, text string) {
 	}
 }
 
+// withoutKeywords is a part of a broken construct as the command in it.
+func withoutKeywords(part string) string {
+	for {
+		part = strings.TrimSpace(part)
+		word, rest, _ := strings.Cut(part, " ")
+		if !slices.Contains(reserved, word) {
+			return part
+		}
+		part = rest
+	}
+}
+
 // uncalled looks at functions that the script defines and never calls.
 func (r *reader) uncalled(s *scope) {
 	var names []string
 	for name := range s.functions {
-		if !r.called[name] {
+		if !r.called[name] && !s.functions[name].past {
 			names = append(names, name)
 		}
 	}
@@ -154,7 +179,9 @@ func (r *reader) uncalled(s *scope) {
 		inner := s.within(name + "()")
 		inner.params = nil
 		r.called[name] = true
-		r.statement(inner, s.functions[name].body)
+		for _, body := range s.functions[name].bodies {
+			r.statement(inner, body)
+		}
 	}
 }
 

@@ -11,19 +11,21 @@ import (
 
 // scope is what a shell has at one point of a script. A subshell gets one of its own.
 type scope struct {
-	vars      *variables
-	functions map[string]function
-	aliases   map[string]string
-	dir       string         // "" where it is not known
-	params    []cmdline.Word // $1…; nil where they are not known
-	arg0      string
-	branches  int  // how many conditions the current statement depends on
-	splitting bool // IFS has been set
-	tainted   bool // a file was sourced: any variable may have any value
-	depth     int
-	via       []string
-	grammar   cmdline.Grammar
-	container bool
+	vars       *variables
+	functions  map[string]function
+	aliases    map[string]alias
+	dir        string         // "" where it is not known
+	params     []cmdline.Word // $1…; nil where they are not known
+	arg0       string
+	branches   int    // how many conditions the current statement depends on
+	splitting  bool   // IFS has been set
+	separators string // to this, "" where that is not known
+	searching  bool   // CDPATH may be set: cd looks elsewhere first
+	tainted    bool   // a file was sourced: any variable may have any value
+	depth      int
+	via        []string
+	grammar    cmdline.Grammar
+	container  bool
 
 	// where a script in a script stands in the text that was given
 	base  int
@@ -34,7 +36,16 @@ type scope struct {
 	output flow
 }
 
-type function struct{ body *syntax.Stmt }
+// function has several bodies where it depends on a condition which of them counts.
+type function struct {
+	bodies []*syntax.Stmt
+	past   bool // an earlier line at the prompt defined it, and perhaps took it back
+}
+
+type alias struct {
+	texts []string
+	past  bool
+}
 
 // variables is a layer of variables over another.
 type variables struct {

@@ -33,6 +33,9 @@ func models() map[string]model {
 
 // shellProgram is sh, bash and their like: a script, a file, or standard input.
 func (r *reader) shellProgram(s *scope, c *call) {
+	if r.promptShell(s, c) {
+		return
+	}
 	f := readShellOptions(c.words)
 	if f.done {
 		return
@@ -108,7 +111,7 @@ func (r *reader) shellCommand(s *scope, c *call, rest []cmdline.Word) {
 	inner := s.within(c.name)
 	inner.depth--
 	inner.vars = s.vars.layer()
-	inner.functions, inner.aliases = map[string]function{}, map[string]string{}
+	inner.functions, inner.aliases = map[string]function{}, map[string]alias{}
 	inner.via = s.via
 	inner.arg0, inner.params = c.name, []cmdline.Word{}
 	if len(rest) > 1 {
@@ -260,6 +263,9 @@ func (r *reader) source(s *scope, c *call) {
 
 // foreignShell has a grammar that is not read here.
 func (r *reader) foreignShell(s *scope, c *call) {
+	if r.promptShell(s, c) {
+		return
+	}
 	text := cmdline.Join(c.words, c.span).Text
 	if foreignDestruction.MatchString(text) {
 		r.flag(s, DeleteVital, c.name+" destroys something", c.span)

@@ -23,19 +23,52 @@ func (r *reader) simple(s *scope, c *syntax.CallExpr) {
 		r.patternName(s, glob, span)
 		return
 	}
-	first := r.word(s, c.Args[0])
-	argv := append(first[:len(first):len(first)], r.words(s, c.Args[1:])...)
-	if len(argv) > 1 && argv[0].Text == "--" { // "time -- rm": the parser leaves the --
-		argv = argv[1:]
-	}
-	if len(first) > 1 && mayVary(c.Args[0]) {
-		for _, name := range first { // each of a variable's values may be the program
-			r.call(s, append([]cmdline.Word{name}, argv[len(first):]...), span)
+	dir := s.dir
+	for i, argv := range r.argvs(s, c.Args) {
+		if len(argv) > 1 && argv[0].Text == "--" { // "time -- rm": the parser leaves the --
+			argv = argv[1:]
+		}
+		if len(argv) == 0 {
+			continue
+		}
+		after := s.dir
+		s.dir = dir
+		r.call(s, argv, span)
+		if i > 0 && s.dir != after {
+			s.dir = ""
+		}
+		if i > 0 && argv[0].Text == "set" {
+			s.params = nil
 		}
 	}
-	if len(argv) > 0 {
-		r.call(s, argv, span)
+}
+
+// argvs are the lists of words that a command may be started with: one for each of the
+// texts that its variables may have, in every combination where those are few.
+func (r *reader) argvs(s *scope, args []*syntax.Word) [][]cmdline.Word {
+	words, most, all := make([][][]cmdline.Word, len(args)), 1, 1
+	for i, w := range args {
+		if words[i] = r.readings(s, w); len(words[i]) == 0 {
+			words[i] = [][]cmdline.Word{nil}
+		}
+		most, all = max(most, len(words[i])), min(all*len(words[i]), maxTexts+1)
 	}
+	if all > maxTexts {
+		all = most
+	}
+	argvs := make([][]cmdline.Word, 0, all)
+	for k := range all {
+		var argv []cmdline.Word
+		rest := k
+		for _, readings := range words {
+			argv = append(argv, readings[rest%len(readings)]...)
+			if all != most {
+				rest /= len(readings)
+			}
+		}
+		argvs = append(argvs, argv)
+	}
+	return argvs
 }
 
 // patternName: without extglob, bash takes !( … ) for a negated subshell.
@@ -47,19 +80,10 @@ func (r *reader) patternName(s *scope, glob *syntax.ExtGlob, span cmdline.Span) 
 	r.flag(s, RunUnknown, "the program's name is a pattern", span)
 }
 
-func mayVary(w *syntax.Word) bool {
-	for _, p := range w.Parts {
-		switch p.(type) {
-		case *syntax.ParamExp, *syntax.DblQuoted:
-			return true
-		}
-	}
-	return false
-}
-
 // assign reads NAME=value, for the shell or for one command's environment.
 func (r *reader) assign(s *scope, a *syntax.Assign, forCommand bool) {
 	v := r.assigned(s, a)
+	s.searching = s.searching || a.Name.Value == "CDPATH"
 	if !forCommand {
 		r.setVariable(s, a.Name.Value, v, a.Append)
 	}
@@ -103,15 +127,16 @@ func (r *reader) array(s *scope, array *syntax.ArrayExpr) value {
 // setVariable keeps the old texts where the assignment may not have run.
 func (r *reader) setVariable(s *scope, name string, v value, appends bool) {
 	if name == "IFS" {
-		s.splitting = true
+		s.separate(v)
 	}
+	s.searching = s.searching || name == "CDPATH"
 	old, known := s.vars.find(name)
 	switch {
 	case appends:
 		v = appended(r.lookup(s, name), v)
 	case s.branches > 0 && known:
 		v = old.or(v)
-	case s.branches > 0 && r.world.Env[name] != "":
+	case s.branches > 0 && (r.world.Typed || r.world.Env[name] != ""):
 		v = r.lookup(s, name).or(v)
 	case s.branches > 0:
 		v = single("").or(v)
@@ -122,6 +147,15 @@ func (r *reader) setVariable(s *scope, name string, v value, appends bool) {
 		}
 	}
 	s.set(name, v)
+}
+
+// separate: unquoted values are split at other characters from now on.
+func (s *scope) separate(v value) {
+	known := !s.splitting && s.branches == 0 && len(v.texts) == 1 && !cmdline.Unknown(v.texts[0])
+	s.splitting, s.separators = true, ""
+	if known {
+		s.separators = v.texts[0]
+	}
 }
 
 func appended(old, v value) value {

@@ -230,7 +230,12 @@ func (r *reader) define(s *scope, c *syntax.FuncDecl) {
 		if name == nil {
 			continue
 		}
-		s.functions[name.Value] = function{c.Body}
+		bodies := []*syntax.Stmt{c.Body}
+		if s.branches > 0 || r.recalling {
+			bodies = append(bodies, s.functions[name.Value].bodies...)
+		}
+		r.defines = true
+		s.functions[name.Value] = function{bodies: bodies[:min(len(bodies), maxTexts)]}
 		if multiplies(name.Value, c.Body) {
 			r.flag(s, ForkBomb, "the function "+name.Value+" starts itself again and again", s.span(c))
 		}

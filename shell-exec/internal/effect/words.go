@@ -31,18 +31,24 @@ func (r *reader) words(s *scope, all []*syntax.Word) []cmdline.Word {
 	return out
 }
 
-// word expands one word as far as it is known: to several words, or to none.
+// word expands one word as far as it is known: to several words, or to none. What it
+// may become is there with all that it may become instead.
 func (r *reader) word(s *scope, w *syntax.Word) []cmdline.Word {
+	return slices.Concat(r.readings(s, w)...)
+}
+
+// readings are what a word may become, each of them several words, or none.
+func (r *reader) readings(s *scope, w *syntax.Word) [][]cmdline.Word {
 	if !r.spend(s, 1) {
-		return []cmdline.Word{cmdline.At(gap, s.span(w))}
+		return [][]cmdline.Word{{cmdline.At(gap, s.span(w))}}
 	}
 	if s.grammar == cmdline.Bash && hasBrace(w) {
 		braces := &syntax.Word{Parts: slices.Clone(w.Parts)}
 		if syntax.SplitBraces(braces) {
-			return r.braces(s, braces, s.span(w))
+			return [][]cmdline.Word{r.braces(s, braces, s.span(w))}
 		}
 	}
-	return r.expand(s, w.Parts, s.span(w))
+	return r.expansions(s, w.Parts, s.span(w))
 }
 
 func hasBrace(w *syntax.Word) bool {
@@ -72,6 +78,10 @@ func (r *reader) braces(s *scope, w *syntax.Word, span cmdline.Span) []cmdline.W
 }
 
 func (r *reader) expand(s *scope, parts []syntax.WordPart, span cmdline.Span) []cmdline.Word {
+	return slices.Concat(r.expansions(s, parts, span)...)
+}
+
+func (r *reader) expansions(s *scope, parts []syntax.WordPart, span cmdline.Span) [][]cmdline.Word {
 	quoted := false
 	for _, p := range parts {
 		switch p.(type) {
@@ -79,16 +89,18 @@ func (r *reader) expand(s *scope, parts []syntax.WordPart, span cmdline.Span) []
 			quoted = true
 		}
 	}
-	var out []cmdline.Word
+	var all [][]cmdline.Word
 	for _, pieces := range r.pieces(s, parts, false) {
+		var out []cmdline.Word
 		for _, text := range s.fields(pieces, quoted) {
 			out = append(out, cmdline.At(text, span))
 		}
+		all = append(all, out)
 	}
-	if len(parts) == 1 && len(out) == 1 && s.exact {
-		out[0].Verbatim = s.verbatim(parts[0], out[0].Text)
+	if len(parts) == 1 && len(all) == 1 && len(all[0]) == 1 && s.exact {
+		all[0][0].Verbatim = s.verbatim(parts[0], all[0][0].Text)
 	}
-	return out
+	return all
 }
 
 // verbatim is where a word's text stands letter by letter, or -1.
@@ -149,11 +161,13 @@ func (s *scope) fields(pieces []piece, quoted bool) []string {
 		case !p.split:
 			f.current.WriteString(p.text)
 			f.have = f.have || p.text != ""
-		case s.splitting && strings.ContainsAny(p.text, " \t\n,:;-/"):
+		case s.splitting && s.separators == "" && p.text != "":
 			f.current.WriteString(gap)
 			f.have = true
+		case s.splitting:
+			f.split(p.text, s.separators)
 		default:
-			f.split(p.text)
+			f.split(p.text, " \t\n")
 		}
 	}
 	if f.current.Len() > 0 || f.have && len(f.out) == 0 || quoted && len(f.out) == 0 {
@@ -197,9 +211,9 @@ func (f *fields) items(items []string) {
 	}
 }
 
-func (f *fields) split(text string) {
+func (f *fields) split(text, separators string) {
 	for text != "" {
-		at := strings.IndexAny(text, " \t\n")
+		at := strings.IndexAny(text, separators)
 		if at < 0 {
 			f.current.WriteString(text)
 			f.have = true
@@ -219,7 +233,7 @@ func plainPiece(text string) [][]piece { return [][]piece{{{text: text}}} }
 func (r *reader) part(s *scope, p syntax.WordPart, quoted, first bool) [][]piece {
 	switch p := p.(type) {
 	case *syntax.Lit:
-		return plainPiece(r.literal(s, p.Value, quoted, first))
+		return r.literal(s, p.Value, quoted, first)
 	case *syntax.SglQuoted:
 		if p.Dollar {
 			return plainPiece(cmdline.Decode(p.Value))
@@ -246,13 +260,13 @@ func (r *reader) part(s *scope, p syntax.WordPart, quoted, first bool) [][]piece
 	return [][]piece{{{text: gap, split: true}}}
 }
 
-func (r *reader) literal(s *scope, text string, quoted, first bool) string {
+func (r *reader) literal(s *scope, text string, quoted, first bool) [][]piece {
 	if first && strings.HasPrefix(text, "~") {
 		if expanded, ok := r.tilde(s, text); ok {
 			return expanded
 		}
 	}
-	return cmdline.Unescape(text, quoted)
+	return plainPiece(cmdline.Unescape(text, quoted))
 }
 
 func parameterPieces(v value, quoted bool) [][]piece {
@@ -297,28 +311,38 @@ func (r *reader) process(s *scope, p *syntax.ProcSubst) piece {
 // pipeName is what a process substitution becomes.
 const pipeName = "/dev/fd/63"
 
-func (r *reader) tilde(s *scope, text string) (string, bool) {
+func (r *reader) tilde(s *scope, text string) ([][]piece, bool) {
 	user, tail := text[1:], ""
 	if cut := strings.IndexByte(user, '/'); cut >= 0 {
 		user, tail = user[:cut], cmdline.Unescape(user[cut:], false)
 	}
 	switch {
 	case user == "":
-		home := r.lookup(s, "HOME").texts
-		if len(home) == 0 || home[0] == "" {
-			return hole + tail, true
-		}
-		return home[0] + tail, true
+		return r.tildeHome(s, tail), true
 	case user == "+" && s.dir != "":
-		return s.dir + tail, true
+		return plainPiece(s.dir + tail), true
 	case user == "+" || user == "-":
-		return hole + tail, true
+		return plainPiece(hole + tail), true
 	case user == "root":
-		return "/root" + tail, true
+		return plainPiece("/root" + tail), true
 	case syntax.ValidName(strings.ReplaceAll(user, "-", "_")):
-		return "/home/" + user + tail, true
+		return plainPiece("/home/" + user + tail), true
 	}
-	return "", false
+	return nil, false
+}
+
+func (r *reader) tildeHome(s *scope, tail string) [][]piece {
+	var out [][]piece
+	for _, home := range r.lookup(s, "HOME").texts {
+		if home == "" {
+			home = hole
+		}
+		out = append(out, []piece{{text: home + tail}})
+	}
+	if out == nil {
+		return plainPiece(hole + tail)
+	}
+	return out
 }
 
 // substitution is what $( … ) becomes.

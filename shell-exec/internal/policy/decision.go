@@ -40,6 +40,8 @@ type Decision struct {
 	commands []effect.Command
 	verdict  Verdict
 	id       string
+
+	incomplete, lasting bool
 }
 
 func (d *Decision) add(f Finding) { d.findings = append(d.findings, f) }
@@ -58,7 +60,7 @@ func (d *Decision) sealed() Decision {
 // digest covers all that the command will be started with, and why it was asked for.
 func (d *Decision) digest() string {
 	r := d.request
-	data, err := json.Marshal([]any{r.Text, r.Argv, r.Shell, r.Dir, r.Home, r.Workspace, r.Env, r.Input, d.asked()})
+	data, err := json.Marshal([]any{r.Text, r.Argv, r.Shell, r.Dir, r.Home, r.Workspace, r.Env, r.Input, r.Terminal, r.Typed, r.Past, d.asked()})
 	if err != nil { // strings and maps of strings can always be written
 		return ""
 	}
@@ -89,6 +91,14 @@ func (d Decision) Findings() []Finding { return slices.Clone(d.findings) }
 
 // Commands are the simple commands that would run.
 func (d Decision) Commands() []effect.Command { return slices.Clone(d.commands) }
+
+// Incomplete says that the text could not be read only because more of it is missing: a
+// quote, a here-document or a loop is still open. The verdict is about what is there.
+func (d Decision) Incomplete() bool { return d.incomplete }
+
+// Lasting says that the text defines functions or aliases, or changes how words are
+// split: once typed, it is part of the past of what is typed next.
+func (d Decision) Lasting() bool { return d.lasting }
 
 // ID names the decision: the same command, in the same surroundings, asked for the same
 // reasons, has the same ID.
@@ -194,6 +204,9 @@ func (c Command) Launch() (Launch, error) {
 		return Launch{}, fault.New(fault.Forbidden, "nobody has approved the command", "Report this: the server should have judged it first")
 	}
 	r := c.request
+	if r.Typed {
+		return Launch{}, fault.New(fault.Forbidden, "what is typed at a prompt is not started by itself", "Type it, or ask for a command")
+	}
 	argv := r.Argv
 	if len(argv) == 0 {
 		switch {
@@ -201,9 +214,21 @@ func (c Command) Launch() (Launch, error) {
 			return Launch{}, fault.New(fault.Unavailable, "there is no shell to run the command", "Give a program and its arguments instead")
 		case r.Shell.Grammar == cmdline.Bash:
 			argv = []string{r.Shell.Path, "--noprofile", "--norc", "-c", r.Text}
+		case r.Shell.Grammar == cmdline.Zsh:
+			argv = []string{r.Shell.Path, "-f", "-c", r.Text}
+		case r.Shell.Grammar == cmdline.Fish:
+			argv = []string{r.Shell.Path, "--no-config", "-c", r.Text}
 		default:
 			argv = []string{r.Shell.Path, "-c", r.Text}
 		}
 	}
 	return Launch{Argv: slices.Clone(argv), Dir: r.Dir, Env: r.environment(), Input: r.Input}, nil
+}
+
+// Typing is the text that may be typed at the prompt it was judged for.
+func (c Command) Typing() (string, error) {
+	if !c.approved || !c.request.Typed {
+		return "", fault.New(fault.Forbidden, "nobody has approved this to be typed", "Report this: the server should have judged it first")
+	}
+	return c.request.Text, nil
 }

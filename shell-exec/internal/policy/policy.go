@@ -9,6 +9,7 @@
 package policy
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -61,6 +62,14 @@ type Request struct {
 	Env       map[string]string // the whole environment
 	Input     string            // what is on standard input
 	Links     place.Links       // where links lead; may be nil
+
+	// Terminal says that a shell that Argv names will be typed at, and that what is typed
+	// will be judged: without options that run something it is no code of its own.
+	Terminal bool
+	// Typed says that Text is typed at the prompt of a shell that has a past. Dir is where
+	// that shell is now, Env what it was started with; it may have changed every variable.
+	Typed bool
+	Past  []string // the texts typed at it before whose decisions were Lasting, oldest first
 }
 
 // steering variables change how the shell itself reads a script: they neither count nor pass.
@@ -81,7 +90,7 @@ func (p *Policy) Judge(r Request) Decision {
 	r.Text = strings.ReplaceAll(r.Text, "\r\n", "\n")
 	r.Env = r.environment()
 	d := Decision{request: r}
-	if r.Dir != "" && !within(r.Dir, r.Workspace) {
+	if r.Dir != "" && !r.Typed && !within(r.Dir, r.Workspace) {
 		d.add(Finding{Verdict: Deny, Rule: "workspace", outside: true, Why: "the working directory " + r.Dir + " is not in the workspace",
 			Do: "Work in " + strings.Join(r.Workspace, " or ")})
 	}
@@ -91,8 +100,14 @@ func (p *Policy) Judge(r Request) Decision {
 		return d.sealed()
 	}
 	d.commands = report.Commands
+	d.incomplete, d.lasting = isIncomplete(report.Unreadable), report.Lasting
 	p.weigh(&d, report)
 	return d.sealed()
+}
+
+func isIncomplete(err error) bool {
+	u := (*cmdline.Unreadable)(nil)
+	return errors.As(err, &u) && u.Incomplete
 }
 
 func within(dir string, roots []string) bool {
@@ -100,7 +115,8 @@ func within(dir string, roots []string) bool {
 }
 
 func (r Request) report() (effect.Report, error) {
-	w := effect.World{Grammar: r.Shell.Grammar, Dir: r.Dir, Home: r.Home, Workspace: r.Workspace, Env: r.Env, Input: r.Input, Links: r.Links}
+	w := effect.World{Grammar: r.Shell.Grammar, Dir: r.Dir, Home: r.Home, Workspace: r.Workspace, Env: r.Env, Input: r.Input, Links: r.Links,
+		Typed: r.Typed, Past: r.Past, Terminal: r.Terminal}
 	if len(r.Argv) > 0 {
 		return effect.OfArgv(w, r.Argv)
 	}
