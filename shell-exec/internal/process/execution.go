@@ -262,7 +262,7 @@ func (e *execution) answer(q Request) (Result, error) {
 	if r.State != TimedOut || !q.NoPartial {
 		return r, nil
 	}
-	return Result{}, fault.New(fault.TimedOut, fmt.Sprintf("the command was ended after %v seconds", e.runner.limited(q.Timeout).Seconds()),
+	return Result{}, fault.New(fault.TimedOut, fmt.Sprintf("the command was ended after %v seconds", e.runner.limited(q).Seconds()),
 		"Give it more timeout_seconds, or run it in the background").With("execution_id", r.ID).With("output_id", r.OutputID)
 }
 

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -14,6 +16,7 @@ import (
 // Fields of /proc/PID/stat after the name, which stands in parentheses and may hold anything, parentheses too.
 const (
 	statState   = 0
+	statParent  = 1
 	statSession = 3
 	statStart   = 19
 )
@@ -61,6 +64,36 @@ func (i identity) session() []identity {
 		return nil
 	}
 	return append(all, i)
+}
+
+// kin is the processes in the session that i leads or led, and all that descend from them. Who has forked twice and begun a
+// session of its own is not among them.
+func (i identity) kin() []int {
+	entries, err := os.ReadDir("/proc")
+	if err != nil || !i.alive() && stat(i.PID) != nil { // the number is another's by now, and so may be the session
+		return nil
+	}
+	parent, is := map[int]int{}, map[int]bool{}
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		if fields := stat(pid); fields != nil {
+			parent[pid], _ = strconv.Atoi(string(fields[statParent]))
+			is[pid] = string(fields[statSession]) == strconv.Itoa(i.PID)
+		}
+	}
+	for grown := true; grown; {
+		grown = false
+		for pid, from := range parent {
+			if !is[pid] && is[from] {
+				is[pid], grown = true, true
+			}
+		}
+	}
+	maps.DeleteFunc(is, func(_ int, of bool) bool { return !of })
+	return slices.Sorted(maps.Keys(is))
 }
 
 // signal reaches the very process or nobody: the descriptor is taken first, and looked at before it is used.

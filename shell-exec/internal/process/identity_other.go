@@ -18,3 +18,11 @@ func (i identity) signal(syscall.Signal) error { return unavailable() }
 
 // session is what is known of the session that i leads: i.
 func (i identity) session() []identity { return []identity{i} }
+
+// kin is what is known of those that come of i: i.
+func (i identity) kin() []int {
+	if !i.alive() {
+		return nil
+	}
+	return []int{i.PID}
+}

@@ -32,6 +32,7 @@ type Tree interface {
 	Signal(syscall.Signal) error // all of it, and no stranger
 	Kill() error                 // all of it; returns when it is gone
 	Usage() sandbox.Usage        // of what is alive
+	PIDs() []int                 // of what is alive: to look at, not to signal
 	Close() error                // kills what is left and gives everything back
 }
 

@@ -112,7 +112,7 @@ func (r *Runner) begin(ctx context.Context, q Request) (*execution, error) {
 	r.forget()
 	r.mu.Unlock()
 	go func() {
-		e.live(r.limited(q.Timeout))
+		e.live(r.limited(q))
 		close(e.gone)
 		r.giveBack()
 		<-e.answered
@@ -121,12 +121,15 @@ func (r *Runner) begin(ctx context.Context, q Request) (*execution, error) {
 	return e, nil
 }
 
-// limited is the time that a command has, with what the operator allows.
-func (r *Runner) limited(wish time.Duration) time.Duration {
-	if most := r.config.Limits.Time; most > 0 && (wish == 0 || wish > most) {
-		return most
+// limited is the time that a command has, with what the operator and its caller allow; 0 is no limit.
+func (r *Runner) limited(q Request) time.Duration {
+	least := time.Duration(0)
+	for _, limit := range []time.Duration{q.Timeout, q.Most, r.config.Limits.Time} {
+		if limit > 0 && (least == 0 || limit < least) {
+			least = limit
+		}
 	}
-	return wish
+	return least
 }
 
 // settling is how long a new command waits for the place of one that has just ended.

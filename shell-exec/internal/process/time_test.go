@@ -86,6 +86,8 @@ func (a *actor) Kill() error {
 	return nil
 }
 
+func (a *actor) PIDs() []int { return nil }
+
 func (a *actor) Usage() sandbox.Usage {
 	select {
 	case <-a.gone:

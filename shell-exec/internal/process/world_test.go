@@ -124,6 +124,8 @@ func (t *bareTree) Kill() error {
 
 func (t *bareTree) Usage() sandbox.Usage { return sandbox.Usage{Processes: len(marked(t.mark))} }
 
+func (t *bareTree) PIDs() []int { return marked(t.mark) }
+
 func (t *bareTree) Close() error {
 	defer func() { <-t.gone }()
 	return t.Kill()

@@ -64,6 +64,28 @@ func (j *job) usage() (Usage, error) {
 	return Usage{Processes: int(a.active), CPU: time.Duration(a.userTime+a.kernelTime) * 100}, nil
 }
 
+// processList is JOBOBJECT_BASIC_PROCESS_ID_LIST (winnt.h) with room for many.
+type processList struct {
+	assigned, listed uint32
+	pids             [4096]uintptr
+}
+
+const basicProcessList = 3 // JobObjectBasicProcessIdList
+
+// pids are the first processes of the job, as many as a list has room for.
+func (j *job) pids() []int {
+	var l processList
+	err := windows.QueryInformationJobObject(j.handle, basicProcessList, uintptr(unsafe.Pointer(&l)), uint32(unsafe.Sizeof(l)), nil)
+	if err != nil && err != windows.ERROR_MORE_DATA {
+		return nil
+	}
+	var out []int
+	for _, pid := range l.pids[:min(int(l.listed), len(l.pids))] {
+		out = append(out, int(pid))
+	}
+	return out
+}
+
 // peak is the most memory that the job has had.
 func (j *job) peak() int64 {
 	var info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -128,6 +129,9 @@ func TestFiftyCommandsAtOnce(t *testing.T) {
 	for i, tree := range trees {
 		if u := tree.Usage(); u.Processes != 2 || u.Memory == 0 {
 			t.Errorf("command %d: %+v", i, u)
+		}
+		if all := tree.PIDs(); len(all) != 2 || !slices.Contains(all, tree.PID()) {
+			t.Errorf("command %d: %d is of %v", i, tree.PID(), all)
 		}
 	}
 	must(t, trees[0].Kill())

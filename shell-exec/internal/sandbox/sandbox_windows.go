@@ -224,6 +224,16 @@ func (t *Tree) Usage() Usage {
 	return u
 }
 
+// PIDs are the numbers of the processes that live: for looking, not for signalling.
+func (t *Tree) PIDs() []int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over {
+		return nil
+	}
+	return t.job.pids()
+}
+
 // Close ends what is left, unless the command is detached, and gives all back.
 func (t *Tree) Close() error {
 	var err error

@@ -130,6 +130,23 @@ func (t *Tree) Usage() Usage {
 	return u
 }
 
+// PIDs are the numbers of the processes that live, of the first as the others. A
+// number may have come to mean another process by the time it is used: it is good
+// for looking, not for signalling.
+func (t *Tree) PIDs() []int {
+	t.life.RLock()
+	defer t.life.RUnlock()
+	if t.over {
+		return nil
+	}
+	all, _ := t.held.members()
+	out := make([]int, 0, len(all))
+	for _, p := range all {
+		out = append(out, p.pid)
+	}
+	return out
+}
+
 // Close ends what is left, unless the command is detached, and gives all back.
 func (t *Tree) Close() error {
 	var err error

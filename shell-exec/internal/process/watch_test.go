@@ -1,0 +1,74 @@
+//go:build linux
+
+package process_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shell-exec/internal/process"
+)
+
+// matches waits for what is watched to be all that is alive of this world, and so many.
+func (w *world) matches(watched process.Watched, n int) {
+	w.t.Helper()
+	if !eventually(func() bool {
+		seen, there := watched.PIDs(), marked("\x00"+w.mark)
+		slices.Sort(seen)
+		slices.Sort(there)
+		return len(there) == n && slices.Equal(seen, there)
+	}) {
+		w.t.Errorf("seen are %v, there are %v", watched.PIDs(), marked("\x00"+w.mark))
+	}
+}
+
+func TestALivingExecutionCanBeWatched(t *testing.T) {
+	w := newWorld(t)
+	r := w.run("sleep 1000 & setsid sleep 1000 & wait", process.Background)
+	byPID, err := w.Watch(r.PID)
+	must(t, err)
+	byID, err := w.WatchExecution(r.ID)
+	must(t, err)
+	for _, watched := range []process.Watched{byPID, byID} {
+		if watched.ID != r.ID || watched.PID != r.PID || watched.Partial {
+			t.Errorf("%+v", watched)
+		}
+		w.matches(watched, 3)
+	}
+	_, err = w.Terminate(t.Context(), process.Termination{PID: r.PID})
+	must(t, err)
+	if left := byPID.PIDs(); len(left) != 0 {
+		t.Errorf("left are %v", left)
+	}
+	_, err = w.Watch(r.PID)
+	refuses(t, err, fault.NoProcess)
+	_, err = w.WatchExecution(r.ID)
+	refuses(t, err, fault.NoProcess)
+}
+
+func TestADetachedJobCanBeWatchedByTheNextServer(t *testing.T) {
+	w := newWorld(t)
+	r := w.run("sleep 1000 & setsid sleep 1000 & wait", process.Detached)
+	next := w.next()
+	watched, err := next.Watch(r.PID)
+	if err != nil || watched.ID != r.ID || !watched.Partial {
+		t.Fatalf("%+v, %v", watched, err)
+	}
+	w.matches(watched, 3)
+	byID, err := next.WatchExecution(r.ID)
+	must(t, err)
+	w.matches(byID, 3)
+	_, err = next.Terminate(t.Context(), process.Termination{PID: r.PID})
+	must(t, err)
+	_, err = next.Watch(r.PID)
+	refuses(t, err, fault.NoProcess)
+}
+
+func TestNobodyElsesProcessCanBeWatched(t *testing.T) {
+	w := newWorld(t)
+	_, err := w.Watch(1)
+	refuses(t, err, fault.NoProcess)
+	_, err = w.WatchExecution("exec_aaaaaaaaaaaaaaaa")
+	refuses(t, err, fault.NotFound)
+}
