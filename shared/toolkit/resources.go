@@ -3,6 +3,7 @@ package toolkit
 import (
 	"context"
 	"encoding/base64"
+	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -19,6 +20,9 @@ type Resources struct {
 	// Complete offers values for the template's variable; nil offers none. At
 	// most 100 are sent (MCP, completion).
 	Complete func(ctx context.Context, prefix string) (values []string, total int, more bool, err error)
+	// Watch is called once, with what tells the clients that subscribed to a resource that
+	// it has changed; nil: nothing changes, and nobody can subscribe.
+	Watch func(changed func(uri string))
 }
 
 // ResourceContent is what stands under a URI: text, or a blob where that is not nil.
@@ -68,6 +72,28 @@ func (c ResourceContent) block() mcp.ResourceContents {
 }
 
 func (c ResourceContent) size() int64 { return int64(len(c.Text) + len(c.Blob)) }
+
+// watching are the sessions that may have subscribed to resources.
+type watching struct{ sessions sync.Map }
+
+func (w *watching) add(session server.ClientSession) {
+	if s, ok := session.(server.SessionWithResourceSubscriptions); ok {
+		w.sessions.Store(s.SessionID(), s)
+	}
+}
+
+func (w *watching) forget(id string) { w.sessions.Delete(id) }
+
+// changed tells every session that subscribed to uri. A client that does not read loses
+// the news, as mcp-go has it, and learns at its next one.
+func (s *Server) changed(uri string) {
+	s.watching.sessions.Range(func(id, session any) bool {
+		if session.(server.SessionWithResourceSubscriptions).IsSubscribedToResource(uri) {
+			_ = s.mcp.SendNotificationToSpecificClient(id.(string), mcp.MethodNotificationResourceUpdated, map[string]any{"uri": uri})
+		}
+		return true
+	})
+}
 
 // completer offers the values of the template's variable.
 type completer struct{ server *Server }

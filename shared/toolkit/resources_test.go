@@ -174,3 +174,43 @@ func TestCausesOfResourcesAreRecordedAndNotTold(t *testing.T) {
 		}
 	}
 }
+
+// subscriber is a session that may subscribe to resources.
+type subscriber struct {
+	id    string
+	heard chan mcp.JSONRPCNotification
+	uris  map[string]bool
+}
+
+func (s *subscriber) Initialize()                                         {}
+func (s *subscriber) Initialized() bool                                   { return true }
+func (s *subscriber) SessionID() string                                   { return s.id }
+func (s *subscriber) SubscribeToResource(uri string)                      { s.uris[uri] = true }
+func (s *subscriber) UnsubscribeFromResource(uri string)                  { delete(s.uris, uri) }
+func (s *subscriber) SubscribedResources() []string                       { return nil }
+func (s *subscriber) IsSubscribedToResource(uri string) bool              { return s.uris[uri] }
+func (s *subscriber) NotificationChannel() chan<- mcp.JSONRPCNotification { return s.heard }
+
+func TestWhoSubscribedToAResourceHearsThatItHasChanged(t *testing.T) {
+	var changed func(string)
+	w := newWorld(t, func(c *Config) {
+		withResources(c)
+		c.Resources.Watch = func(f func(string)) { changed = f }
+	})
+	here := &subscriber{"here", make(chan mcp.JSONRPCNotification, 8), map[string]bool{"file:///text": true}}
+	other := &subscriber{"other", make(chan mcp.JSONRPCNotification, 8), map[string]bool{"file:///blob": true}}
+	gone := &subscriber{"gone", make(chan mcp.JSONRPCNotification, 8), map[string]bool{"file:///text": true}}
+	for _, s := range []*subscriber{here, other, gone} {
+		if err := w.RegisterSession(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.UnregisterSession(t.Context(), "gone")
+	changed("file:///text")
+	if len(here.heard) != 1 || len(other.heard) != 0 || len(gone.heard) != 0 {
+		t.Fatalf("heard %d, %d, %d times", len(here.heard), len(other.heard), len(gone.heard))
+	}
+	if n := <-here.heard; n.Method != "notifications/resources/updated" || n.Params.AdditionalFields["uri"] != "file:///text" {
+		t.Errorf("heard %+v", n)
+	}
+}

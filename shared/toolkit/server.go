@@ -40,6 +40,8 @@ type Server struct {
 	roots  *rootsMemory
 	states *states
 	pid    int
+
+	watching watching
 }
 
 // NewServer registers the vocabulary's tools. What contradicts itself is
@@ -57,6 +59,9 @@ func NewServer(c Config) (*Server, error) {
 	}
 	if c.Resources != nil {
 		s.mcp.AddResourceTemplate(c.Resources.template(), s.readResource)
+		if c.Resources.Watch != nil {
+			c.Resources.Watch(s.changed)
+		}
 	}
 	s.mcp.AddNotificationHandler(mcp.MethodNotificationRootsListChanged, s.rootsChanged)
 	return s, nil
@@ -117,7 +122,7 @@ func (s *Server) options() []server.ServerOption {
 		server.WithHooks(noteErrors()),
 	}
 	if c.Resources != nil {
-		all = append(all, server.WithResourceCapabilities(false, false))
+		all = append(all, server.WithResourceCapabilities(c.Resources.Watch != nil, false))
 	}
 	if c.Resources != nil && c.Resources.Complete != nil {
 		all = append(all, server.WithCompletions(), server.WithResourceCompletionProvider(completer{s}))
@@ -134,6 +139,7 @@ func (s *Server) Tools() []Tool { return slices.Clone(s.config.Vocabulary.Tools)
 
 // RegisterSession makes a client's session known.
 func (s *Server) RegisterSession(ctx context.Context, session server.ClientSession) error {
+	s.watching.add(session)
 	return s.mcp.RegisterSession(ctx, session)
 }
 
@@ -142,6 +148,7 @@ func (s *Server) UnregisterSession(ctx context.Context, id string) {
 	s.mcp.UnregisterSession(ctx, id)
 	s.limits.forget(id)
 	s.roots.forget(id)
+	s.watching.forget(id)
 }
 
 // WithContext ties a context to a session.
