@@ -35,17 +35,17 @@ type agentOut struct {
 func (o agentOut) Text() string { return o.Result }
 
 func (s *shell) agent(ctx context.Context, in agentIn) (agentOut, error) {
-	dir, err := s.folder()
+	dir, err := s.folder(ctx)
 	if err != nil {
 		return agentOut{}, err
 	}
-	c, err := s.approve(ctx, s.limits, wish{text: in.Command, dir: dir})
+	a, err := s.approve(ctx, wish{text: in.Command, dir: dir, agent: true})
 	if err != nil {
 		return agentOut{}, err
 	}
-	r, err := s.runner.Run(ctx, process.Request{
-		Text: in.Command, Command: c, Mode: process.Foreground, Timeout: time.Duration(in.Timeout) * time.Second, Progress: progress(ctx),
-	})
+	q := a.request(in.Command)
+	q.Mode, q.Timeout, q.Progress = process.Foreground, time.Duration(in.Timeout)*time.Second, progress(ctx)
+	r, err := s.runner.Run(ctx, q)
 	if err != nil {
 		return agentOut{}, err
 	}
@@ -65,9 +65,17 @@ func (s *shell) agent(ctx context.Context, in agentIn) (agentOut, error) {
 
 // folder is output/DATE/user_ID in the first allowed directory, made where it is
 // missing, through no link.
-func (s *shell) folder() (string, error) {
+func (s *shell) folder(ctx context.Context) (string, error) {
+	roots, err := s.held.Now().Scope.Roots(ctx)
+	if err != nil {
+		return "", err
+	}
+	dirs := roots.Dirs()
+	if len(dirs) == 0 {
+		return "", fault.New(fault.OutsideAllowed, "no directory is left in which a command may work", "Ask the person who runs this server to allow one")
+	}
 	rel := command.UserFolder(time.Now(), s.settings.Text("user-id"))
-	root, err := os.OpenRoot(s.dirs[0])
+	root, err := os.OpenRoot(dirs[0])
 	if err != nil {
 		return "", fault.From(err)
 	}
@@ -75,5 +83,5 @@ func (s *shell) folder() (string, error) {
 	if err := root.MkdirAll(rel, 0o755); err != nil {
 		return "", fault.From(err)
 	}
-	return filepath.Join(s.dirs[0], rel), nil
+	return filepath.Join(dirs[0], rel), nil
 }

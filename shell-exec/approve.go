@@ -6,10 +6,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
-	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/toolkit"
+	"github.com/multiollama/mcp-server/shell-exec/internal/bounds"
 	"github.com/multiollama/mcp-server/shell-exec/internal/effect"
 	"github.com/multiollama/mcp-server/shell-exec/internal/policy"
 	"github.com/multiollama/mcp-server/shell-exec/internal/process"
@@ -23,12 +24,43 @@ type wish struct {
 	dir   string
 	env   map[string]string
 	input string
+	agent bool // with the limits of the vocabulary agent
+}
+
+// approved is a command that may be started, and what it is held to.
+type approved struct {
+	command sandbox.Command
+	most    time.Duration // that it may take, detached or not; 0: as the operator allows
+}
+
+// request is what runs it, as its caller asked for it.
+func (a approved) request(text string) process.Request {
+	return process.Request{Text: text, Command: a.command, Most: a.most}
 }
 
 // approve is the only way from a wish to something that can be started: the directory
 // is one of those allowed, the policy lets the command through, or the person does.
-func (s *shell) approve(ctx context.Context, p *policy.Policy, w wish) (sandbox.Command, error) {
-	dir, err := s.workdir(ctx, w.dir)
+func (s *shell) approve(ctx context.Context, w wish) (approved, error) {
+	b := s.held.Now()
+	if b.ID != "" {
+		toolkit.Under(ctx, b.ID)
+	}
+	c, err := s.approveWithin(ctx, b, w)
+	if f := fault.From(err); f != nil {
+		if b.ID != "" {
+			f = f.With("restriction_id", b.ID)
+		}
+		return approved{}, f
+	}
+	a := approved{command: c}
+	if b.Time != s.settings.Duration("timeout") {
+		a.most = b.Time
+	}
+	return a, nil
+}
+
+func (s *shell) approveWithin(ctx context.Context, b bounds.Bounds, w wish) (sandbox.Command, error) {
+	g, err := s.ground(ctx, b, w.dir)
 	if err != nil {
 		return sandbox.Command{}, err
 	}
@@ -36,40 +68,41 @@ func (s *shell) approve(ctx context.Context, p *policy.Policy, w wish) (sandbox.
 	if err != nil {
 		return sandbox.Command{}, err
 	}
+	p := b.Policy
+	if w.agent {
+		p = b.Agent
+	}
 	d := p.Judge(policy.Request{
-		Text: w.text, Argv: w.argv, Shell: s.shell, Dir: dir, Home: s.home, Workspace: s.dirs, Env: env, Input: w.input, Links: links{},
+		Text: w.text, Argv: w.argv, Shell: s.shell, Dir: g.dir, Home: s.home, Workspace: g.dirs, Env: env, Input: w.input, Links: links{},
 	})
-	rules := s.rules()
-	approved, err := d.Approved()
+	rules := s.rules(b, g)
+	agreed, err := d.Approved()
 	if err != nil && d.Verdict() == policy.Ask && s.settings.Text("ask") == "elicit" {
-		approved, err = s.consent(ctx, d, dir)
+		agreed, err = s.consent(ctx, d, g.dir)
 		rules.UnsafeUnrestricted = escalates(d) // sudo works outside of the sandbox only
 	}
 	if err != nil {
 		return sandbox.Command{}, err
 	}
-	l, err := approved.Launch()
+	l, err := agreed.Launch()
 	if err != nil {
 		return sandbox.Command{}, err
 	}
 	path, err := programFile(l.Argv[0], l.Env["PATH"], l.Dir)
-	return sandbox.Command{Path: path, Args: l.Argv, Env: process.Entries(l.Env), Dir: l.Dir, Rules: rules, Limits: s.bounds()}, err
+	limits := sandbox.Limits{Memory: b.Memory, Processes: mostProcesses, FileSize: s.settings.Size("max-file-size")}
+	return sandbox.Command{Path: path, Args: l.Argv, Env: process.Entries(l.Env), Dir: l.Dir, Rules: rules, Limits: limits}, err
 }
 
 // rules are what commands may touch besides the system and the tool folders.
-func (s *shell) rules() sandbox.Rules {
+func (s *shell) rules(b bounds.Bounds, g ground) sandbox.Rules {
 	return sandbox.Rules{
-		Read: append(s.settings.List("read-path"), s.dirs...), Write: append(slices.Clone(s.dirs), s.cache),
-		Temp: s.temp, Network: s.settings.Bool("network"),
+		Read: append(s.settings.List("read-path"), g.dirs...), Write: append(slices.Clone(g.dirs), s.cache),
+		Temp: s.temp, Network: b.Network,
 	}
 }
 
 // mostProcesses is how many one command may have at once.
 const mostProcesses = 512
-
-func (s *shell) bounds() sandbox.Limits {
-	return sandbox.Limits{Memory: s.settings.Size("max-memory"), Processes: mostProcesses, FileSize: s.settings.Size("max-file-size")}
-}
 
 // escalates says whether a command asks for other rights than the user has.
 func escalates(d policy.Decision) bool {
@@ -96,26 +129,6 @@ func (s *shell) consent(ctx context.Context, d policy.Decision, dir string) (pol
 
 // quoted marks each line of a command, so that none can pass for a line of the question.
 func quoted(text string) string { return "> " + strings.ReplaceAll(text, "\n", "\n> ") }
-
-// workdir is the directory that a client names, which has to be allowed; without one,
-// the first allowed directory.
-func (s *shell) workdir(ctx context.Context, name string) (string, error) {
-	if name == "" {
-		return s.dirs[0], nil
-	}
-	p, err := s.scope.Parse(ctx, name)
-	if err != nil {
-		return "", err
-	}
-	info, err := p.Stat()
-	if err != nil {
-		return "", err
-	}
-	if info.Type != confine.Directory {
-		return "", fault.New(fault.ParamInvalid, "the working directory is no directory", "Name a directory").With("path", p.String())
-	}
-	return p.Abs(), nil
-}
 
 // programFile is the file that a name stands for, as the system finds it by PATH.
 func programFile(name, path, dir string) (string, error) {

@@ -42,7 +42,7 @@ func (s *shell) shellCheck() command.Check {
 }
 
 func (s *shell) policyCheck() command.Check {
-	text := fmt.Sprintf("the preset %s judges commands before they run", s.policy.Name())
+	text := fmt.Sprintf("the preset %s judges commands before they run", s.held.Now().Policy.Name())
 	if s.settings.Text("ask") == "deny" {
 		return command.Check{Verdict: command.OK, Subject: "policy", Text: text + "; what needs consent is refused"}
 	}

@@ -103,3 +103,29 @@ time.sleep(60)"`
 		t.Errorf("told is %s, %s", r.Text, r.Structured)
 	}
 }
+
+func TestADetachedCommandHasATemporaryFolderThatOutlivesTheServer(t *testing.T) {
+	h := newHouse(t)
+	c := h.start()
+	e := h.call(c, "shell_execute", map[string]any{"command": "echo $TMPDIR > begun; until test -e go; do sleep 0.05; done; date > $TMPDIR/note && echo kept > done || echo lost > done", "execution_mode": "detached"})
+	h.until("it has begun", func() bool { return h.has("begun") })
+	c.Close()
+	if err := os.WriteFile(filepath.Join(h.dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.until("it has ended", func() bool { return h.has("done") })
+	if b, err := os.ReadFile(filepath.Join(h.dir, "done")); err != nil || string(b) != "kept\n" {
+		t.Errorf("%s: %q %v", e.ID, b, err)
+	}
+	temp, err := os.ReadFile(filepath.Join(h.dir, "begun"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.until("the folder is gone too", func() bool { _, err := os.Stat(strings.TrimSpace(string(temp))); return os.IsNotExist(err) })
+}
+
+// has says whether a file is there, with something in it.
+func (h house) has(name string) bool {
+	info, err := os.Stat(filepath.Join(h.dir, name))
+	return err == nil && info.Size() > 0
+}

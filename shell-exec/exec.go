@@ -40,14 +40,13 @@ func (s *shell) exec(ctx context.Context, in execIn) (execOut, error) {
 	if len(in.Args) > 0 {
 		w = wish{argv: append([]string{in.Command}, in.Args...), dir: in.Dir}
 	}
-	c, err := s.approve(ctx, s.policy, w)
+	a, err := s.approve(ctx, w)
 	if err != nil {
 		return execOut{}, err
 	}
-	r, err := s.runner.Run(ctx, process.Request{
-		Text: in.Command + tail(in.Args), Command: c, Mode: process.Foreground,
-		Timeout: s.settings.Duration("timeout"), Progress: progress(ctx),
-	})
+	q := a.request(in.Command + tail(in.Args))
+	q.Mode, q.Timeout, q.Progress = process.Foreground, s.settings.Duration("timeout"), progress(ctx)
+	r, err := s.runner.Run(ctx, q)
 	if err != nil {
 		return execOut{}, err
 	}

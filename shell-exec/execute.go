@@ -34,6 +34,7 @@ type executeIn struct {
 	Stderr     bool              `json:"capture_stderr,omitempty" default:"true"`
 	Partial    bool              `json:"return_partial_on_timeout,omitempty" default:"true" doc:"Answer what came until a time-out, rather than an error."`
 	Session    string            `json:"session_id,omitempty" doc:"A word to find executions by."`
+	terminalWish
 }
 
 type executionOut struct {
@@ -49,6 +50,7 @@ type executionOut struct {
 	Partial    bool    `json:"partial_output,omitempty"`
 	Time       float64 `json:"execution_time_ms"`
 	PID        int     `json:"process_id,omitempty"`
+	Terminal   string  `json:"terminal_id,omitempty"`
 	Transition string  `json:"transition_reason,omitempty"`
 	Message    string  `json:"message,omitempty"`
 	Created    string  `json:"created_at"`
@@ -63,20 +65,19 @@ func (s *shell) execute(ctx context.Context, in executeIn) (executionOut, error)
 	if err != nil {
 		return executionOut{}, err
 	}
-	c, err := s.approve(ctx, s.policy, wish{text: in.Command, dir: in.Dir, env: in.Env, input: in.Input})
+	a, err := s.approve(ctx, wish{text: in.Command, dir: in.Dir, env: in.Env, input: in.Input})
 	if err != nil {
 		return executionOut{}, err
 	}
-	r, err := s.runner.Run(ctx, process.Request{
-		Text: in.Command, Command: c, Variables: in.Env, Session: in.Session, Input: in.Input,
-		Mode: mode, Timeout: time.Duration(in.Timeout) * time.Second, ForegroundTimeout: time.Duration(in.Foreground) * time.Second,
-		MaxOutput: in.MaxOutput, DropStderr: !in.Stderr, NoPartial: !in.Partial,
-		Progress: progress(ctx),
-	})
+	q := a.request(in.Command)
+	q.Variables, q.Session, q.Input, q.Mode = in.Env, in.Session, in.Input, mode
+	q.Timeout, q.ForegroundTimeout = time.Duration(in.Timeout)*time.Second, time.Duration(in.Foreground)*time.Second
+	q.MaxOutput, q.DropStderr, q.NoPartial, q.Progress = in.MaxOutput, !in.Stderr, !in.Partial, progress(ctx)
+	r, err := s.runner.Run(ctx, q)
 	if err != nil {
 		return executionOut{}, err
 	}
-	return s.told(r), exceeded(r)
+	return s.told(ctx, r), exceeded(r)
 }
 
 // exceeded is the error of a command that its limits have ended.
@@ -89,14 +90,15 @@ func exceeded(r process.Result) error {
 }
 
 // told is a result as documents 001 and 003 have it.
-func (s *shell) told(r process.Result) executionOut {
+func (s *shell) told(ctx context.Context, r process.Result) executionOut {
+	base := s.standing(ctx)
 	out := executionOut{
 		Success: r.State == process.Completed && r.Code == 0 || r.State == process.Running,
 		ID:      r.ID, Status: string(r.State), Signal: r.Signal,
 		Stdout: r.Stdout.Text(), Stderr: r.Stderr.Text(), Truncated: r.Stdout.Omitted+r.Stderr.Omitted > 0,
 		OutputID: r.OutputID, Partial: r.Partial(), Time: float64(r.Duration()) / float64(time.Millisecond),
 		PID: r.PID, Transition: string(r.Transition), Message: message(r), Created: r.Started.UTC().Format(time.RFC3339Nano),
-		Dir: r.Dir, Default: s.dirs[0], Changed: r.Dir != s.dirs[0],
+		Dir: r.Dir, Default: base, Changed: r.Dir != base,
 	}
 	if r.State != process.Running {
 		out.ExitCode = &r.Code

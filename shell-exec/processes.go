@@ -47,7 +47,7 @@ func (s *shell) get(ctx context.Context, in getIn) (getOut, error) {
 		return getOut{}, err
 	}
 	out := getOut{
-		executionOut: s.told(r), Command: r.Text, Env: map[string]string{},
+		executionOut: s.told(ctx, r), Command: r.Text, Env: map[string]string{},
 		Memory: float64(r.Usage.Memory) / (1 << 20), CPU: 100 * r.Processor(), Processes: r.Usage.Processes,
 		Started: r.Started.UTC().Format(time.RFC3339Nano),
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 
 	"github.com/multiollama/mcp-server/shared/command"
 	"github.com/multiollama/mcp-server/shared/confine"
@@ -26,6 +27,7 @@ func program() command.Program {
 
 func flags() []settings.Flag {
 	return []settings.Flag{
+		allowPath(),
 		{Name: "audit-required", Kind: settings.Bool, Default: "true", Doc: "refuse a call whose audit event cannot be stored"},
 		{Name: "restrict", Kind: settings.Choice, Choices: []string{"off"}, Default: "off",
 			Doc: "commands are restricted one by one, see --sandbox; the server that starts them is not"},
@@ -41,13 +43,24 @@ func flags() []settings.Flag {
 		{Name: "network", Kind: settings.Bool, Default: "true", Doc: "commands may open connections"},
 		{Name: "pass-env", Kind: settings.List, Doc: "variables of this server that commands get besides the usual ones; a * stands for any part"},
 		{Name: "login-path", Kind: settings.Bool, Default: "false", Doc: "take PATH from the person's login shell"},
+		{Name: "workdir", Kind: settings.Text, Dir: true, Variable: "MCP_SHELL_DEFAULT_WORKDIR",
+			Doc: "where commands work that name no directory; without one, the first allowed directory"},
 		{Name: "timeout", Kind: settings.Duration, Default: "300s", Doc: "the longest that a command may take, detached ones aside"},
 		{Name: "max-processes", Kind: settings.Count, Default: "50", Min: 1, Max: 1000, Doc: "commands that run at once"},
+		{Name: "max-terminals", Kind: settings.Count, Default: "20", Min: 1, Max: 1000, Doc: "terminals that are open at once"},
 		{Name: "max-memory", Kind: settings.Size, Default: "1GiB", Min: 16 << 20, Doc: "memory of one command with all it starts"},
 		{Name: "max-file-size", Kind: settings.Size, Default: "100MiB", Min: 1 << 20, Doc: "size of a file that a command writes, and of each kept output"},
 		{Name: "output-size", Kind: settings.Size, Default: "1GiB", Min: 1 << 20, Doc: "bytes of output that are kept in all; the oldest go first"},
 		{Name: "user-id", Kind: settings.Text, Default: "default", Doc: "the ID of the folder in which bash of the vocabulary agent works: letters, digits, - and _"},
 	}
+}
+
+// allowPath is the common flag, which document 003 gives a variable of its own.
+func allowPath() settings.Flag {
+	all := settings.Common()
+	f := all[slices.IndexFunc(all, func(f settings.Flag) bool { return f.Name == "allow-path" })]
+	f.Variable = "MCP_SHELL_ALLOWED_WORKDIRS"
+	return f
 }
 
 // defaults are what a vocabulary changes for those who set nothing else.
@@ -66,8 +79,8 @@ func open(_ context.Context, s *settings.Set, own command.Own) (*command.Service
 	if err != nil {
 		return nil, err
 	}
-	sh := &shell{scope: scope, settings: s, state: own.State}
-	if err := sh.prepare(roots.Dirs()); err != nil {
+	sh := &shell{settings: s, state: own.State}
+	if err := sh.prepare(roots.Dirs(), scope); err != nil {
 		return nil, closing(err, roots)
 	}
 	return &command.Service{

@@ -322,3 +322,13 @@ func raced() bool {
 	info, ok := debug.ReadBuildInfo()
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
+
+// log is the audit log of the house's servers.
+func (h house) log() []byte {
+	h.t.Helper()
+	b, err := os.ReadFile(filepath.Join(h.state, "mcp-server/audit/shell-exec.jsonl"))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return b
+}

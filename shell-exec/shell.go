@@ -13,6 +13,7 @@ import (
 	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/settings"
+	"github.com/multiollama/mcp-server/shell-exec/internal/bounds"
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
 	"github.com/multiollama/mcp-server/shell-exec/internal/output"
 	"github.com/multiollama/mcp-server/shell-exec/internal/policy"
@@ -23,16 +24,15 @@ import (
 // shell is what every operation of this server works on: where commands may work, what
 // judges them, what they get, and what runs them.
 type shell struct {
-	scope    *confine.Scope
 	settings *settings.Set
 	state    string // directory of the program's own
 
-	dirs   []string // the allowed directories, absolute
-	home   string
-	policy *policy.Policy
-	limits *policy.Policy // policy as the vocabulary agent has it
-	shell  policy.Shell
-	env    process.Environment
+	dirs  []string // the directories that the operator allows, absolute
+	home  string
+	held  *bounds.Held // the directories, the policy and the limits that count now
+	base  workdir
+	shell policy.Shell
+	env   process.Environment
 
 	box    *sandbox.Sandbox
 	report sandbox.Report
@@ -43,18 +43,29 @@ type shell struct {
 }
 
 // prepare is what needs nothing but the settings.
-func (s *shell) prepare(dirs []string) error {
+func (s *shell) prepare(dirs []string, scope *confine.Scope) error {
 	s.dirs = dirs
 	s.home, _ = os.UserHomeDir() // where there is none, nothing is below it
-	err := command.CheckUserID(s.settings.Text("user-id"))
+	if err := command.CheckUserID(s.settings.Text("user-id")); err != nil {
+		return err
+	}
+	p, err := policyOf(s.settings)
 	if err != nil {
 		return err
 	}
-	if s.policy, err = policyOf(s.settings); err != nil {
+	agent, err := p.Limited("agent")
+	if err != nil {
 		return err
 	}
-	if s.limits, err = s.policy.Limited("agent"); err != nil {
-		return err
+	s.held = bounds.New(bounds.Bounds{
+		Policy: p, Agent: agent, Scope: scope,
+		Time: s.settings.Duration("timeout"), Memory: s.settings.Size("max-memory"), Network: s.settings.Bool("network"),
+	})
+	if dir := s.settings.Text("workdir"); dir != "" && scope != nil {
+		if dir, err = directory(context.Background(), scope, dir); err != nil {
+			return fault.New(fault.Misconfigured, "the default working directory: "+fault.From(err).Msg, "Name a directory that is allowed with --workdir").Because(err)
+		}
+		s.base.set(dir)
 	}
 	s.shell = findShell()
 	s.env = process.Environment{Server: os.Environ(), Pass: s.settings.List("pass-env")}

@@ -88,7 +88,7 @@ func requestOf(a command.Act) (policy.Request, error) {
 // has a sandbox of its own, with the settings of the server that started it.
 func superviseJob(a command.Act) error {
 	s := &shell{settings: a.Settings, state: a.Own.State}
-	if err := s.prepare(a.Settings.List("allow-path")); err != nil {
+	if err := s.prepare(a.Settings.List("allow-path"), nil); err != nil {
 		return err
 	}
 	if err := s.openSandbox(); err != nil {
@@ -106,7 +106,7 @@ func superviseJob(a command.Act) error {
 	signals, stop := process.Signals()
 	defer stop()
 	in, out := io.NopCloser(a.Stdin), nopCloser{a.Stdout}
-	return process.Supervise(process.Config{Starter: process.Sandboxed(s.box), Store: store, Jobs: filepath.Join(s.state, "jobs")}, in, out, signals)
+	return process.Supervise(process.Config{Starter: process.Sandboxed(s.box), Store: store, Jobs: filepath.Join(s.state, "jobs"), Temp: s.temp}, in, out, signals)
 }
 
 // inherited are the settings of this server as flags of another process.

@@ -23,6 +23,7 @@ type Config struct {
 
 	Jobs       string   // the private directory of detached jobs; "": there are none
 	Supervisor []string // the command line of a program that calls Supervise
+	Temp       string   // of a supervisor: its temporary directory, which the job has in place of the server's
 }
 
 // Limits bound what a Runner holds at once.

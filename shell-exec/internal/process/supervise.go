@@ -8,10 +8,12 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
 )
 
 // Supervise is the whole life of a process that watches over one detached job. It reads the order from in, answers on
@@ -54,6 +56,7 @@ func supervise(c Config, o order) (*supervisor, error) {
 		return nil, err
 	}
 	r.named = o.ID
+	o.Request.Command = moved(o.Request.Command, c.Temp)
 	o.Request.Mode, o.Request.Command.Detached = Detached, true // so that it even outlives this process
 	e, err := r.begin(context.Background(), o.Request)
 	if err != nil {
@@ -68,6 +71,21 @@ func supervise(c Config, o order) (*supervisor, error) {
 		return nil, noState(err)
 	}
 	return s, nil
+}
+
+// moved is a command with another temporary directory, which its environment tells too.
+func moved(c sandbox.Command, temp string) sandbox.Command {
+	if temp == "" || c.Rules.Temp == "" {
+		return c
+	}
+	c.Env = slices.Clone(c.Env)
+	for i, entry := range c.Env {
+		if name, value, _ := strings.Cut(entry, "="); value == c.Rules.Temp {
+			c.Env[i] = name + "=" + temp
+		}
+	}
+	c.Rules.Temp = temp
+	return c
 }
 
 // toWrite is how often the file tells how much was written.

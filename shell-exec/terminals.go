@@ -1,0 +1,3 @@
+package main
+
+type terminalWish struct{}
