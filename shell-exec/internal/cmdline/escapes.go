@@ -1,6 +1,7 @@
 package cmdline
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -78,6 +79,12 @@ func Decode(s string) Text {
 	}
 	return b.String()
 }
+
+var octal = regexp.MustCompile(`\\0([0-7]{1,3})`)
+
+// DecodeEcho reads the escapes of echo -e and of printf's %b, where an octal number has a
+// 0 before it.
+func DecodeEcho(s string) Text { return Decode(octal.ReplaceAllString(s, `\$1`)) }
 
 // escape writes the character that s, the text after a backslash, begins with, and
 // says how much of s that took.

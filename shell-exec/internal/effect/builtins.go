@@ -58,7 +58,7 @@ func (r *reader) echo(s *scope, c *call) {
 	}
 	text := strings.Join(cmdline.Texts(words), " ")
 	if escapes {
-		text = cmdline.Decode(text)
+		text = cmdline.DecodeEcho(text)
 	}
 	s.output.add(flow{kind: literal, text: cmdline.Plain(text) + newline})
 }
@@ -117,7 +117,7 @@ func formatOnce(b *strings.Builder, format string, words []cmdline.Word) []cmdli
 		}
 		text := words[0].Text
 		if format[i] == 'b' {
-			text = cmdline.Decode(text)
+			text = cmdline.DecodeEcho(text)
 		}
 		b.WriteString(text)
 		words = words[1:]

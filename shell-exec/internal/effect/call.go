@@ -99,7 +99,8 @@ func programName(word string) (name string, local bool) {
 }
 
 // often are programs whose names are looked for where a name is not certain.
-var often = strings.Fields(`rm dd sh bash sudo shred chmod chown mkfs shutdown reboot nc mv find curl wget python3 perl`)
+var often = strings.Fields(`rm dd sh bash dash zsh sudo shred chmod chown mkfs mkfs.ext4 wipefs shutdown reboot poweroff halt nc mv find curl wget python
+	python3 perl ruby node php xargs busybox rimraf`)
 
 // unclearName handles a program that is not known, or that is a pattern of files.
 func (r *reader) unclearName(s *scope, c *call) bool {
@@ -137,6 +138,11 @@ func (r *reader) unknownName(s *scope, c *call) bool {
 		r.flag(s, RunDownloaded, "runs what it downloads", c.span)
 	}
 	r.advise(s, RunUnknown, "the program is not known before it runs", "Write the program's name", c.span)
+	for _, hint := range r.hints {
+		if name := strings.TrimSpace(hint); slices.Contains(often, name) {
+			r.call(s.within("…"), append([]cmdline.Word{c.path.With(name)}, c.words...), c.span)
+		}
+	}
 	if len(c.words) > 0 {
 		if next, _ := programName(c.words[0].Text); slices.Contains(often, next) {
 			r.call(s.within("…"), c.words, c.span)
@@ -184,6 +190,7 @@ func (r *reader) program(s *scope, c *call) {
 		if c.local {
 			r.flag(s, RunFile, "runs a program of the workspace, which has not been read", c.span)
 		}
+		r.handed(s, c)
 		s.output.add(flow{kind: something, secret: s.input.secret})
 		return
 	}
@@ -208,6 +215,29 @@ func (r *reader) program(s *scope, c *call) {
 	printed := s.output
 	s.output = outer
 	s.output.add(printed)
+}
+
+// handed looks for a command among the arguments of a program that nothing is known
+// about: it may be one of the many that run what they are given.
+func (r *reader) handed(s *scope, c *call) {
+	for i, w := range c.words {
+		text := w.Text
+		if _, v, ok := strings.Cut(text, "="); ok && strings.HasPrefix(text, "-") {
+			text = v
+		}
+		first, rest, several := strings.Cut(strings.TrimSpace(text), " ")
+		name, _ := programName(first)
+		switch {
+		case !slices.Contains(often, name):
+		case several && rest != "":
+			inner := s.within(c.name)
+			inner.exact, inner.outer = false, w.Span
+			r.perhapsShell(inner, text, c.name)
+		case first == w.Text && i+1 < len(c.words):
+			r.call(s.within(c.name), c.words[i:], c.span)
+			return
+		}
+	}
 }
 
 // written: the program is a file that the same script made.
@@ -345,6 +375,9 @@ func (r *reader) packaged(s *scope, c *call, argv []cmdline.Word) {
 	if len(argv) == 0 {
 		return
 	}
+	if strings.Contains(argv[0].Text, " ") {
+		r.shell(s, cmdline.Join(argv, c.span), c.row.Name)
+	}
 	if row, _ := r.table.Find(argv); row != nil {
 		r.wrapped(s, c, argv)
 	}
@@ -387,11 +420,16 @@ func (r *reader) prints(s *scope, c *call) {
 }
 
 func (r *reader) unforeseenOutput(s *scope) {
-	if s.input.kind == download || s.input.kind == decoding {
-		s.output.add(flow{kind: s.input.kind})
-		return
+	switch in := s.input; {
+	case in.kind == download || in.kind == decoding:
+		s.output.add(flow{kind: in.kind})
+	case in.kind == literal && in.decoded:
+		s.output.add(flow{kind: decoding, hint: in.text})
+	case in.kind == literal && len(in.text) <= maxHint:
+		s.output.add(flow{kind: something, hint: in.text})
+	default:
+		s.output.add(flow{kind: something, hint: in.hint})
 	}
-	s.output.add(flow{kind: something})
 }
 
 // passes: what goes in comes out, in part.

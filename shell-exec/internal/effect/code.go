@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
+	"github.com/multiollama/mcp-server/shell-exec/internal/place"
 )
 
 // interpreter runs code from an option, a file or standard input. Options have been
@@ -14,6 +15,11 @@ func (r *reader) interpreter(s *scope, c *call) {
 	if (c.row.Language == "perl" || c.row.Language == "ruby") && c.args.Has("-i") {
 		for _, w := range c.args.Operands {
 			r.write(s, w, c.name+" -i")
+		}
+	}
+	if o, ok := c.args.Find("-m"); ok && o.Value.Text == "timeit" {
+		for _, w := range c.words {
+			r.code(s, c, c.row.Language, w)
 		}
 	}
 	for _, o := range c.args.Options {
@@ -44,6 +50,9 @@ func (r *reader) codeFlow(s *scope, c *call, f flow) {
 		r.flag(s, RunDecoded, "decodes a text and runs it", c.span)
 	case something, names:
 		r.flag(s, RunOutput, c.name+" runs what another command prints", c.span)
+		if f.hint != "" {
+			r.code(s, c, c.row.Language, cmdline.At(f.hint, c.span))
+		}
 	case content:
 		r.flag(s, RunFile, c.name+" runs a file that has not been read", c.span)
 	case nothing:
@@ -54,16 +63,23 @@ func (r *reader) codeFlow(s *scope, c *call, f flow) {
 // What is looked for in code of all languages. Only what stands there letter by letter
 // is found: an interpreter can do anything, and the sandbox must hold it.
 var (
-	spawning   = regexp.MustCompile("os\\.system|os\\.popen|subprocess|pty\\.spawn|os\\.exec|os\\.spawn|os\\.posix_spawn|commands\\.getoutput|child_process|exec(File)?Sync|spawn(Sync)?\\s*\\(|\\bexec\\s*\\(|\\bexec\\b|\\bsystem\\b|shell_exec|passthru|proc_open|\\bpopen|qx[/({]|%x[{(]|Kernel\\.|Open3|IO\\.popen|do shell script|Deno\\.(run|Command)|`|run\\(\\s*[\"'\\[]|os\\.execute|io\\.popen")
-	deleting   = regexp.MustCompile(`shutil\.rmtree|os\.(remove|unlink|rmdir|removedirs)|\.unlink\(|rmSync|unlinkSync|rmdirSync|fs\.(rm|unlink|rmdir|promises\.rm)\b|\.rm\(|\bunlink\b|\brmtree\b|remove_tree|FileUtils\.(rm|rm_rf|rm_r|remove)|File\.delete|rimraf|\brmdir\b|removeSync|emptyDirSync|del\(|Deno\.remove`)
+	spawning   = regexp.MustCompile("os\\.system|os\\.popen|subprocess|pty\\.spawn|os\\.exec|os\\.spawn|os\\.posix_spawn|commands\\.getoutput|child_process|exec(File)?Sync|spawn(Sync)?\\s*\\(|\\bexec\\s*\\(|\\bexec\\b|\\bsystem\\b|shell_exec|passthru|proc_open|\\bpopen|qx[/({]|%x[{(]|Kernel\\.|Open3|IO\\.popen|do shell script|Deno\\.(run|Command)|`|run\\(\\s*[\"'\\[]|os\\.execute|io\\.popen|Deno\\.Command|Bun\\.|System\\.cmd|:os\\.cmd|os:cmd|\\.execute\\(|\\.!|Runtime|ProcessBuilder|call-process|start-process|shell-command|open\\b[^;\\n]*[\"'][^\"'\\n]*\\||open[^;\\n]*-\\||getattr\\(|__import__|spawnv?p?e?\\b|posix_spawn")
+	deleting   = regexp.MustCompile(`shutil\.rmtree|os\.(remove|unlink|rmdir|removedirs)|\.unlink\(|rmSync|unlinkSync|rmdirSync|fs\.(rm|unlink|rmdir|promises\.rm)\b|\.rm\(|\bunlink\b|\brmtree\b|remove_tree|FileUtils\.(rm|rm_rf|rm_r|remove)|File\.delete|rimraf|\brmdir\b|removeSync|emptyDirSync|del\(|Deno\.remove|delete-directory|delete-file|File\.rm|\brm_rf\b|deleteRecursively|deleteDirectory|Files\.delete`)
 	writing    = regexp.MustCompile(`open\([^)]*["'][wax]\+?b?["']|open\s+\w+\s*,\s*['"]?>|writeFile|File\.write|appendFile|write_text|write_bytes|file_put_contents|createWriteStream`)
 	unhiding   = regexp.MustCompile(`(?s)(exec|eval|Function|system|os\.system|subprocess\.\w+)\s*\(?.{0,80}(b64decode|b32decode|base64_decode|atob\(|Buffer\.from\([^)]*base64|fromhex|unhexlify|codecs\.decode|pack\s*\(?\s*["'][Hmu]|decode64|decode_base64|zlib\.decompress|marshal\.loads|rot13)`)
-	characters = regexp.MustCompile(`chr\(\d+\)\s*[.+]\s*chr\(\d+\)|fromCharCode\(`)
+	characters = regexp.MustCompile(`chr\(\d+\)\s*[.+]\s*chr\(\d+\)|fromCharCode\(|map\(\s*chr|chr\(\w+\)\s*for|bytes\(\[|bytearray\(\[|\.map\(&:chr\)|pack\(["'][cCU]\*|join\b[^;]*\bchr\b|\bchr\b[^;]*\bjoin\b|\[::-1\]|\.reverse\(\)`)
 	joining    = regexp.MustCompile(`(?s)socket.*(dup2|pty\.spawn|/bin/(ba)?sh|cmd\.exe)|net\.(connect|Socket).*(spawn|exec|pipe)|TCPSocket.*(exec|popen|spawn)|fsockopen.*(exec|proc_open)`)
-	quotedText = regexp.MustCompile("\"((?:[^\"\\\\\\n]|\\\\.)*)\"|'((?:[^'\\\\\\n]|\\\\.)*)'|`([^`]*)`|q[qx]?\\{([^}]*)\\}|%x\\{([^}]*)\\}|qx/([^/]*)/|qx\\(([^)]*)\\)")
-	lists      = regexp.MustCompile(`((?:["'][^"']*["']\s*,\s*)+["'][^"']*["'])`)
-	homes      = regexp.MustCompile(`expanduser|Path\.home\(\)|homedir\(\)|Dir\.home|process\.env\.HOME|os\.environ\[?\(?["']HOME|ENV\[["']HOME["']\]\s*[,)]`)
-	networking = regexp.MustCompile(`urllib|requests\.|http\.client|https?://|fetch\(|socket|axios|net/http|Net::HTTP|LWP`)
+	quotedText = regexp.MustCompile("\"((?:[^\"\\\\\\n]|\\\\.)*)\"|'((?:[^'\\\\\\n]|\\\\.)*)'|`([^`]*)`|\\b[qm]?[qx]?[qxw]\\{([^}]*)\\}|%[qQxwWi]?\\{([^}]*)\\}|\\bqx?/([^/]*)/|\\bq[qxw]?\\(([^)]*)\\)|%[qQxwW]?\\(([^)]*)\\)|\\bq[qxw]?\\[([^\\]]*)\\]|%[qQxwW]?\\[([^\\]]*)\\]|<<~?['\"]?(?:EOS|EOF|SH)['\"]?\\n([^~]*?)\\n\\s*(?:EOS|EOF|SH)\\b")
+	lists      = regexp.MustCompile(`((?:["'][^"']*["']\s*,\s*(?:\{?\s*\w+\s*:\s*)?[\[(]?\s*)+["'][^"']*["'])`)
+	// "r" + "m" is one text, and so are two literals side by side.
+	concatenation = regexp.MustCompile(`["']\s*(?:\+|\.\.?|<>|\|\||\^)\s*["']|"[ \t]+"|'[ \t]+'`)
+	killing       = regexp.MustCompile(`\bkill(pg)?\s*\(\s*-1\b|\bkill\b\s*\(?\s*["']?\w+["']?\s*,\s*-1\b`)
+	forking       = regexp.MustCompile(`\bwhile\b[^\n]*\n?[^\n]*\bfork\b|\bfork\s+while\b|\bloop\b[^\n]*\bfork\b|\bfor\s*\(;;\)[^\n]*\bfork\b`)
+	printing      = regexp.MustCompile(`\b(print|echo|puts|say|write|log|cat|printf|stdout|display|format)\b`)
+	decoding64    = regexp.MustCompile(`(?i)b64decode|b32decode|base64_decode|atob\(|from\([^)]*base64|fromhex|unhexlify|codecs\.decode|\bunpack\b|\bpack\b|decode64|decode_base64|decompress|rot13`)
+	modules       = regexp.MustCompile(`^(node:)?(fs|os|path|child_process|fs/promises|shutil|fileutils|utf-?8|w|r|a|HOME)$`)
+	homes         = regexp.MustCompile(`expanduser|Path\.home\(\)|homedir\(\)|Dir\.home|process\.env\.HOME|os\.environ\[?\(?["']HOME|ENV\[["']HOME["']\]\s*[,)]`)
+	networking    = regexp.MustCompile(`urllib|requests\.|http\.client|https?://|fetch\(|socket|axios|net/http|Net::HTTP|LWP`)
 )
 
 // code looks at the code that an interpreter is given.
@@ -90,8 +106,21 @@ func (r *reader) code(s *scope, c *call, language string, w cmdline.Word) {
 		r.flag(inner, SendSecret, "sends a private key", c.span)
 	}
 	literals := literalsOf(text)
-	if spawns {
+	if joined := concatenation.ReplaceAllString(text, ""); joined != text {
+		literals = append(literals, literalsOf(joined)...)
+	}
+	if killing.MatchString(text) {
+		r.flag(inner, KillAll, language+" signals every process", c.span)
+	}
+	if forking.MatchString(text) {
+		r.flag(inner, ForkBomb, language+" starts itself again and again", c.span)
+	}
+	if language == "script" {
+		literals = append(literals, bareCommands(text)...)
+	}
+	if spawns || language == "script" {
 		r.spawned(inner, language, text, literals)
+		r.nested(inner, c, language, text, literals)
 	}
 	if deleting.MatchString(text) {
 		r.deletedByCode(inner, c, language, text, literals)
@@ -99,6 +128,55 @@ func (r *reader) code(s *scope, c *call, language string, w cmdline.Word) {
 	if writing.MatchString(text) {
 		r.writtenByCode(inner, language, literals, w.Span)
 	}
+	r.readByCode(inner, language, literals, networking.MatchString(text), c.span)
+	if printing.MatchString(text) {
+		s.output.add(printedByCode(text, literals))
+	}
+}
+
+var bare = regexp.MustCompile(`(?m)\b(?:exec|system|cmd|run)\s+([^"'\n;\]}]+)`)
+
+// bareCommands are those that stand in code without quotes: exec rm -r x.
+func bareCommands(text string) []string {
+	var all []string
+	for _, m := range bare.FindAllStringSubmatch(text, 50) {
+		all = append(all, m[1])
+	}
+	return all
+}
+
+// nested: a literal may be code itself.
+func (r *reader) nested(s *scope, c *call, language, text string, literals []string) {
+	for _, t := range literals {
+		if len(t) < len(text) && strings.ContainsAny(t, `"'`) && spawning.MatchString(t) && s.depth < maxDepth {
+			r.code(s, c, language, cmdline.At(escapedQuotes.Replace(t), s.outer))
+		}
+	}
+}
+
+// readByCode finds credentials among the literals.
+func (r *reader) readByCode(s *scope, language string, literals []string, sends bool, span cmdline.Span) {
+	for _, t := range literals {
+		if rest, ok := strings.CutPrefix(t, "~/"); ok {
+			t = r.world.Home + "/" + rest
+		}
+		if !strings.HasPrefix(t, "/") || strings.ContainsAny(t, " \n") || r.places.Of("", t, true) != place.Secret {
+			continue
+		}
+		r.flag(s, ReadSecret, language+" reads credentials: "+t, span)
+		if sends {
+			r.flag(s, SendSecret, language+" sends credentials", span)
+		}
+	}
+}
+
+// printedByCode is what comes out: its literals may be in it.
+func printedByCode(text string, literals []string) flow {
+	out := flow{kind: something, hint: strings.Join(literals, "\n")}
+	if decoding64.MatchString(text) {
+		out.kind = decoding
+	}
+	return out
 }
 
 func literalsOf(text string) []string {
@@ -124,11 +202,48 @@ func (r *reader) spawned(s *scope, language, text string, literals []string) {
 		}
 		literals = append(literals, strings.Join(words, " "))
 	}
+	for _, statement := range strings.FieldsFunc(text, func(ch rune) bool { return ch == '\n' || ch == ';' }) {
+		literals = append(literals, commandOf(literalsOf(statement)))
+	}
 	for _, t := range literals {
-		if t = escapedQuotes.Replace(t); r.looksLikeCommand(t) {
-			r.perhapsShell(s, t, language)
+		t = strings.Trim(escapedQuotes.Replace(t), "|+- ")
+		for _, t := range filled(t, literals) {
+			if r.looksLikeCommand(t) {
+				r.perhapsShell(s, t, language)
+			}
 		}
 	}
+}
+
+// commandOf: where a literal is a dangerous program's name, those after it are its arguments.
+func commandOf(literals []string) string {
+	for i, t := range literals {
+		if name, _ := programName(t); slices.Contains(often, name) {
+			words := []string{t}
+			for _, word := range literals[i+1:] {
+				words = append(words, cmdline.Quote(word))
+			}
+			return strings.Join(words, " ")
+		}
+	}
+	return ""
+}
+
+var blanks = regexp.MustCompile(`%[sdr]|#?\{[^{} ]*\}|\$\{[^{} ]*\}|\$\w+$| $`)
+
+// filled is a literal with blanks in it, with each path of the code in their place, and
+// with what is not known.
+func filled(t string, literals []string) []string {
+	if !blanks.MatchString(t) {
+		return []string{t}
+	}
+	all := []string{blanks.ReplaceAllLiteralString(t, " $"+notKnown)}
+	for _, other := range literals {
+		if len(all) < maxTexts && (strings.HasPrefix(other, "/") || strings.HasPrefix(other, "~")) && !strings.ContainsAny(other, " \n") {
+			all = append(all, blanks.ReplaceAllLiteralString(t, " "+other))
+		}
+	}
+	return all
 }
 
 // looksLikeCommand: other literals of the code are data.
@@ -166,7 +281,7 @@ func (r *reader) deletedByCode(s *scope, c *call, language, text string, literal
 		if strings.ContainsAny(t, " \n{}()") && !strings.HasPrefix(t, "/") {
 			continue
 		}
-		any = true
+		any = any || !modules.MatchString(t)
 		if rest, ok := strings.CutPrefix(t, "~"); ok && home {
 			t = r.world.Home + rest
 		}

@@ -1,6 +1,7 @@
 package effect
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
@@ -33,6 +34,9 @@ var uses = usesOf(map[use]string{
 	makes: "MAKEFLAGS GNUMAKEFLAGS",
 })
 
+// commandNames end the names of variables that hold a command line.
+var commandNames = strings.Fields("_RUNNER _LINKER _WRAPPER _COMMAND _CMD _PAGER _EDITOR _HOOK _SHELL _EXEC")
+
 func usesOf(lists map[use]string) map[string]use {
 	all := map[string]use{}
 	for u, list := range lists {
@@ -55,7 +59,11 @@ func (r *reader) exported(s *scope, name string, v value, span cmdline.Span) {
 		if t == "" {
 			continue
 		}
-		if u := uses[name]; u != 0 {
+		u := uses[name]
+		if u == 0 && slices.ContainsFunc(commandNames, func(end string) bool { return strings.HasSuffix(name, end) }) {
+			u = command
+		}
+		if u != 0 {
 			r.used(s, name, t, u, span)
 			continue
 		}

@@ -47,6 +47,7 @@ type reader struct {
 	decodedTexts map[string]bool // what decoders printed
 	decoded      bool            // a decoder printed something that is not known
 	downloaded   bool            // a download is part of some word
+	hints        []string        // what may be in the output of substitutions
 }
 
 // invocation is a function with the arguments that it is called with.
@@ -229,6 +230,9 @@ func (r *reader) partlyKnown(s *scope, text, via string) string {
 			r.flag(s, RunDownloaded, "runs code from the network", s.outer)
 		}
 		r.flag(s, RunUnknownCode, via+" runs a text that is not known before", s.outer)
+		for _, hint := range r.hints {
+			r.hinted(s, hint, via, s.outer)
+		}
 	}
 	s.exact = false
 	s.vars = s.vars.layer()

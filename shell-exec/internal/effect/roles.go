@@ -73,6 +73,12 @@ func (r *reader) codeRole(s *scope, c *call, role string, w cmdline.Word, how st
 		r.gitSetting(s, c, key, v)
 	case "ssh":
 		r.sshSetting(s, w)
+	case "setting":
+		if _, v, ok := strings.Cut(w.Text, "="); ok && strings.Contains(v, " ") {
+			inner := s.within(how)
+			inner.exact, inner.outer = false, w.Span
+			r.perhapsShell(inner, strings.Trim(v, `"'[] `), how)
+		}
 	case "data", "form", "send":
 		r.sends(s, c, role, w)
 	case "connect":
@@ -154,6 +160,8 @@ func (r *reader) write(s *scope, w cmdline.Word, how string) {
 // writeLogin: what is run at a login, and what lets somebody log in.
 func (r *reader) writeLogin(s *scope, w cmdline.Word, what string) {
 	switch {
+	case strings.HasPrefix(r.places.Leads(s.dir, w.Text), "/etc/"):
+		r.flag(s, WriteAccounts, what+": accounts of the machine", w.Span)
 	case strings.HasSuffix(w.Text, "authorized_keys"):
 		r.flag(s, WriteAccounts, what+": lets others log in", w.Span)
 	case r.places.Of(s.dir, w.Text, true) == place.Secret:

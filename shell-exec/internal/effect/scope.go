@@ -3,6 +3,7 @@ package effect
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
@@ -96,6 +97,7 @@ type flow struct {
 	kind        flowKind
 	text        string // literal
 	root        string // names: where they lie
+	hint        string // what may be in it
 	filtered    bool   // names: not all of them
 	decoded     bool
 	secret      bool
@@ -116,7 +118,7 @@ const (
 
 // add is what comes out when o comes out after f.
 func (f *flow) add(o flow) {
-	secret, interactive := f.secret || o.secret, f.interactive || o.interactive
+	secret, interactive, hint := f.secret || o.secret, f.interactive || o.interactive, hints(*f, o)
 	switch {
 	case f.kind == nothing:
 		*f = o
@@ -127,8 +129,21 @@ func (f *flow) add(o flow) {
 	default:
 		f.kind = max(f.kind, o.kind, something)
 	}
-	f.secret, f.interactive = secret, interactive
+	f.secret, f.interactive, f.hint = secret, interactive, hint
 }
+
+// hints joins what may be in either.
+func hints(f, o flow) string {
+	switch {
+	case f.hint == "" && o.hint == "" && (f.kind != literal || o.kind <= literal):
+		return ""
+	case len(f.hint)+len(o.hint)+len(f.text)+len(o.text) > maxHint:
+		return ""
+	}
+	return strings.Trim(strings.Join([]string{f.hint, f.text, o.hint, o.text}, "\n"), "\n")
+}
+
+const maxHint = 4 << 10
 
 // value is the texts that a variable may have.
 type value struct {

@@ -20,17 +20,58 @@ var awkRuns = regexp.MustCompile(`system\s*\(\s*("(?:[^"\\]|\\.)*")?|\|\s*&?\s*(
 var awkEscapes = strings.NewReplacer(`\"`, `"`, `\\`, `\`)
 
 func (r *reader) awkCode(s *scope, c *call, w cmdline.Word) {
-	for _, m := range awkRuns.FindAllStringSubmatch(cmdline.Plain(w.Text), -1) {
-		for kind, text := range m[1:] {
-			if text == "" {
+	code := cmdline.Plain(w.Text)
+	for _, at := range awkRuns.FindAllStringSubmatchIndex(code, -1) {
+		for kind := range len(at)/2 - 1 {
+			from, to := at[2*kind+2], at[2*kind+3]
+			if from < 0 || to-from < 2 {
 				continue
 			}
-			text = awkEscapes.Replace(strings.Trim(text, `"`))
+			text := awkEscapes.Replace(code[from+1 : to-1])
+			if rest := strings.TrimLeft(code[to:], " \t"); kind == 0 && !strings.HasPrefix(rest, ")") {
+				r.awkJoined(s, w, text)
+				continue
+			}
 			r.awkRun(s, c, w, kind, text)
 		}
-		if strings.HasPrefix(m[0], "system") && m[1] == "" {
+		if strings.HasPrefix(code[at[0]:], "system") && at[2] < 0 {
 			r.flag(s, RunUnknownCode, "awk runs a text that is not known before", c.span)
+			r.awkGuess(s, c, code)
 		}
+	}
+	if strings.Contains(code, "print") {
+		s.output.add(flow{kind: something, hint: strings.Join(append(literalsOf(code), s.input.text), "\n")})
+	}
+}
+
+// awkJoined is system("…" $1): what is put behind the text is what is read, or not known.
+func (r *reader) awkJoined(s *scope, w cmdline.Word, text string) {
+	r.shell(s, w.With(text+hole), "awk")
+	if s.input.kind != literal {
+		return
+	}
+	for i, field := range strings.Fields(s.input.text) {
+		if i < maxTexts {
+			r.shell(s, w.With(text+field), "awk")
+		}
+	}
+}
+
+// awkGuess looks at what system() may be given: literals, variables, lines that are read.
+func (r *reader) awkGuess(s *scope, c *call, code string) {
+	texts := literalsOf(code)
+	for _, o := range c.args.Options {
+		if _, v, ok := strings.Cut(o.Value.Text, "="); ok {
+			texts = append(texts, v)
+		}
+	}
+	if s.input.kind == literal {
+		texts = append(texts, strings.Split(s.input.text, "\n")...)
+	}
+	inner := s.within("awk")
+	inner.exact, inner.outer, inner.input = false, c.span, flow{}
+	for _, text := range texts {
+		r.perhapsShell(inner, text, "awk")
 	}
 }
 
@@ -52,9 +93,8 @@ func (r *reader) awkRun(s *scope, c *call, w cmdline.Word, kind int, text string
 }
 
 var (
-	sedRuns   = regexp.MustCompile(`(?m)(?:^|[;{]|^\s*(?:\d+|\$|/[^/]*/)(?:,(?:\d+|\$|/[^/]*/))?)\s*e\s+(.+)$`)
+	sedRuns   = regexp.MustCompile(`(?m)(?:^|[;{]|^\s*(?:\d+|\$|/[^/]*/)(?:,(?:\d+|\$|/[^/]*/))?)\s*e\s*([^\s=;}].*)$`)
 	sedWrites = regexp.MustCompile(`(?m)(?:^|[;{/]|\d)\s*[wW]\s+(/\S+)`)
-	sedFlag   = regexp.MustCompile(`s([/|#,@!:])(?:[^\\]|\\.)*?([/|#,@!:])(?:[^\\]|\\.)*?([/|#,@!:])[gIimMp0-9]*e`)
 )
 
 // sed's script is its first operand, unless an option gives it.
@@ -82,13 +122,78 @@ func (r *reader) sedCode(s *scope, c *call, w cmdline.Word) {
 	if m := sedRuns.FindStringSubmatch(text); m != nil {
 		r.shell(s, w.With(m[1]), "sed e")
 	}
-	if m := sedFlag.FindStringSubmatch(text); m != nil && m[1] == m[2] && m[2] == m[3] {
-		r.flag(s, RunOutput, "sed's e flag runs what it finds as a command", c.span)
-		r.perhapsShell(s, strings.Split(text, m[1])[2], "sed e")
+	for _, one := range substitutionsOf(text) {
+		if at := strings.IndexByte(one.flags, 'w'); at >= 0 && strings.HasPrefix(strings.TrimSpace(one.flags[at+1:]), "/") {
+			r.write(s, w.With(strings.TrimSpace(one.flags[at+1:])), "sed w")
+			one.flags = one.flags[:at]
+		}
+		if strings.Contains(one.flags, "e") {
+			r.flag(s, RunOutput, "sed's e flag runs what it finds as a command", c.span)
+			inner := s.within("sed")
+			inner.exact, inner.outer, inner.input = false, c.span, flow{}
+			r.perhapsShell(inner, one.with, "sed e")
+		}
+	}
+	if s.input.kind == literal && len(s.input.text) <= maxHint {
+		r.sedPrints(s, text)
 	}
 	for _, m := range sedWrites.FindAllStringSubmatch(text, -1) {
 		r.write(s, w.With(m[1]), "sed w")
 	}
+}
+
+// sedPrints follows substitutions of plain texts.
+func (r *reader) sedPrints(s *scope, text string) {
+	out := s.input.text
+	for _, one := range substitutionsOf(text) {
+		out = strings.ReplaceAll(out, one.from, one.with)
+	}
+	s.output.add(flow{kind: something, hint: out})
+}
+
+// substitute is one s command of sed.
+type substitute struct{ from, with, flags string }
+
+// substitutionsOf finds the s commands of a script; where it is not certain that one
+// begins, it takes it for one.
+func substitutionsOf(text string) []substitute {
+	var all []substitute
+	for i := 0; i+1 < len(text); i++ {
+		begins := i == 0 || strings.IndexByte(" \t\n;{}/0123456789$!,~I", text[i-1]) >= 0
+		if text[i] != 's' || !begins || strings.IndexByte(" \t\n\\;}", text[i+1]) >= 0 || isLetter(text[i+1]) {
+			continue
+		}
+		end := text[i+1]
+		from, rest, ok := delimited(text[i+2:], end)
+		with, rest, ok2 := delimited(rest, end)
+		if !ok || !ok2 {
+			continue
+		}
+		if at := strings.IndexAny(rest, ";}\n"); at >= 0 {
+			rest = rest[:at]
+		}
+		all = append(all, substitute{from, with, rest})
+	}
+	return all
+}
+
+func isLetter(c byte) bool { return c|32 >= 'a' && c|32 <= 'z' || c >= '0' && c <= '9' }
+
+// delimited is text up to the delimiter, without the backslashes before others of it.
+func delimited(text string, end byte) (before, rest string, ok bool) {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == end:
+			return b.String(), text[i+1:], true
+		case text[i] == '\\' && i+1 < len(text):
+			if i++; text[i] != end {
+				b.WriteByte('\\')
+			}
+		}
+		b.WriteByte(text[i])
+	}
+	return "", "", false
 }
 
 // editor runs commands after !, from its options and from standard input.
@@ -121,7 +226,7 @@ func (r *reader) editorCommand(s *scope, c *call, w cmdline.Word) {
 	if at := strings.IndexByte(t, '!'); at == 0 || at > 0 && containsAny(t, "r !", "%!", "|!", "w !", "silent !", "sil !") {
 		r.shell(s, w.With(t[at+1:]), c.name)
 	}
-	if containsAny(t, "system(", "shell-command", "call-process") {
+	if containsAny(t, "system(", "shell-command", "call-process", "start-process", "delete-directory", "delete-file", "os.execute", "py3", "python", "perl", "lua", "job_start", "termopen", "jobstart") {
 		r.code(s, c, c.name, w.With(t))
 		for _, text := range literalsOf(t) {
 			r.perhapsShell(s, text, c.name)
@@ -161,6 +266,13 @@ func (r *reader) makeProgram(s *scope, c *call) {
 		name, v, ok := strings.Cut(w.Text, "=")
 		if ok && slices.Contains([]string{"SHELL", "CC", "CXX", ".SHELLFLAGS", "MAKE"}, name) {
 			r.shell(s, w.With(v), "make "+name)
+		}
+	}
+	if !c.args.Has("-f", "--file", "--makefile") {
+		for _, name := range []string{"GNUmakefile", "makefile", "Makefile", "justfile", "Taskfile.yml"} {
+			if f, ok := r.file(s, name); ok && f.kind == literal {
+				r.makefile(s, f.text, c.span)
+			}
 		}
 	}
 	r.flag(s, RunFile, c.name+" runs recipes that have not been read", c.span)

@@ -211,6 +211,18 @@ func (r *reader) shellInput(s *scope, how string, span cmdline.Span) {
 		r.flag(s, RunDecoded, "decodes a text and runs it", span)
 	case something, names:
 		r.flag(s, RunOutput, how+" runs what another command prints", span)
+		r.hinted(s, in.hint, how, span)
+	}
+}
+
+// hinted looks at what may be among the lines that a shell is given.
+func (r *reader) hinted(s *scope, hint, how string, span cmdline.Span) {
+	inner := s.within(how)
+	inner.via, inner.input, inner.exact, inner.outer = s.via, flow{}, false, span
+	for _, line := range strings.Split(hint, "\n") {
+		if strings.TrimSpace(line) != "" {
+			r.perhapsShell(inner, line, how)
+		}
 	}
 }
 

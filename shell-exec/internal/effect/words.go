@@ -355,6 +355,9 @@ func (r *reader) substitution(s *scope, p *syntax.CmdSubst) string {
 	inner := s.sub()
 	inner.depth++
 	r.statements(inner, p.Stmts)
+	if len(p.Stmts) == 1 && p.Stmts[0].Cmd == nil { // $(<file)
+		inner.output = r.contentOf(s, p.Stmts[0])
+	}
 	switch inner.output.kind {
 	case literal:
 		text := strings.TrimRight(inner.output.text, "\n")
@@ -362,12 +365,28 @@ func (r *reader) substitution(s *scope, p *syntax.CmdSubst) string {
 			r.decodedTexts[text] = true
 		}
 		return text
+	case something:
+		if h := inner.output.hint; h != "" && len(r.hints) < maxTexts {
+			r.hints = append(r.hints, h)
+		}
 	case decoding:
 		r.decoded = true
 	case download:
 		r.downloaded = true
 	}
 	return hole
+}
+
+// contentOf is what $(<file) becomes, where the script has written the file.
+func (r *reader) contentOf(s *scope, st *syntax.Stmt) flow {
+	for _, d := range st.Redirs {
+		if d.Op == syntax.RdrIn {
+			if known, ok := r.file(s, r.flat(s, d.Word)[0]); ok {
+				return known
+			}
+		}
+	}
+	return flow{kind: something}
 }
 
 // flat is a word where it cannot split: in an assignment, a redirection, a test.

@@ -30,6 +30,9 @@ func (r *reader) xargs(s *scope, c *call) {
 		}
 	} else {
 		r.call(inner, slices.Concat(argv, given), c.span)
+		for _, hint := range strings.Fields(s.input.hint) {
+			r.call(inner, append(argv[:len(argv):len(argv)], cmdline.At(hint, c.span)), c.span)
+		}
 	}
 	s.output.add(inner.output)
 }
@@ -98,6 +101,9 @@ func (r *reader) parallel(s *scope, c *call) {
 			break
 		}
 	}
+	if len(argv) > 1 {
+		r.call(s.within(c.name), argv, c.span)
+	}
 	script := strings.Join(cmdline.Texts(argv), " ")
 	if script != "" && !strings.Contains(script, "{") {
 		script += " {}"
@@ -118,12 +124,21 @@ func (r *reader) parallel(s *scope, c *call) {
 func (r *reader) loose(s *scope, c *call) {
 	for i, w := range c.words {
 		if (w.Text == "--" || w.Text == "--args") && i+1 < len(c.words) {
+			if strings.Contains(c.words[i+1].Text, " ") {
+				r.shell(s, cmdline.Join(c.words[i+1:], c.span), c.name)
+			}
 			r.call(s.within(c.name), c.words[i+1:], c.span)
 			return
 		}
 	}
 	for i, w := range c.words {
 		if w.Text == "" || w.Text[0] == '-' || strings.Contains(w.Text, "=") || c.name == "perf" && i == 0 {
+			continue
+		}
+		if strings.Contains(w.Text, " ") {
+			inner := s.within(c.name)
+			inner.exact, inner.outer = false, w.Span
+			r.perhapsShell(inner, w.Text, c.name)
 			continue
 		}
 		name, _ := programName(w.Text)
@@ -145,7 +160,10 @@ func (r *reader) debuggerCommand(s *scope, w cmdline.Word) {
 
 // daemon is start-stop-daemon: the program is an option's value, its arguments follow --.
 func (r *reader) daemon(s *scope, c *call) {
-	program, ok := c.args.Find("-x", "--exec", "-a", "--startas")
+	program, ok := c.args.Find("-x", "--exec")
+	if !ok {
+		program, ok = c.args.Find("-a", "--startas")
+	}
 	if !ok || !program.Valued {
 		return
 	}
@@ -194,7 +212,7 @@ func (r *reader) expectCode(s *scope, w cmdline.Word) {
 	for _, word := range []string{"spawn ", "exec ", "system "} {
 		if _, rest, ok := strings.Cut(w.Text, word); ok {
 			command, _, _ := strings.Cut(rest, ";")
-			r.shell(s, w.With(command), "expect")
+			r.shell(s, w.With(strings.Trim(command, `"{} `)), "expect")
 		}
 	}
 }

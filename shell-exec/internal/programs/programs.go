@@ -44,6 +44,7 @@ type Program struct {
 	Name     string            `toml:"-"`        // as it is looked up: "git push"
 	Values   Words             `toml:"values"`   // options that take a value
 	Options  map[string]string `toml:"options"`  // the roles of their values; these options take one as well
+	Flags    Words             `toml:"flags"`    // long options without a value whose names begin like one with a value
 	Stops    bool              `toml:"stops"`    // options end at the first operand
 	Assigns  bool              `toml:"assigns"`  // NAME=value words stand before the operands
 	First    string            `toml:"first"`    // the role of the first operand

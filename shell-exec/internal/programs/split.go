@@ -74,7 +74,7 @@ func (p *Program) longOption(a *Args, args []cmdline.Word) int {
 
 // full completes an abbreviated long option that takes a value, as getopt_long does.
 func (p *Program) full(name string) string {
-	if p.takes[name] || len(name) < 5 {
+	if p.takes[name] || len(name) < 5 || p.Flags.Has(name) {
 		return name
 	}
 	for o := range p.takes {
