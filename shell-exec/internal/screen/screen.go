@@ -53,6 +53,7 @@ type Modes struct {
 // View is what the screen shows now.
 type View struct {
 	Lines     []string // one for each row; blanks at the end are cut
+	Top       int64    // the number of the first row of the primary screen, as Lines counts
 	Cursor    Cursor
 	Alternate bool
 	Title     string
@@ -137,6 +138,7 @@ func (s *Screen) View() View {
 	defer s.mu.Unlock()
 	v := View{
 		Lines:     make([]string, len(s.rows)),
+		Top:       s.history.next(),
 		Cursor:    Cursor{Row: s.y, Column: s.x, Hidden: s.cursorHidden},
 		Alternate: s.alternate,
 		Title:     s.title,
