@@ -1,0 +1,126 @@
+package terminal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// members are the living processes of a group, its leader first where it lives.
+func members(group int) []member {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1) // what it could not read is not there
+	var found []member
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		if m, ok := memberOf(pid, group); ok {
+			found = append(found, m)
+		}
+	}
+	slices.SortFunc(found, func(a, b member) int {
+		if lead := b.leads(group) - a.leads(group); lead != 0 {
+			return lead
+		}
+		return a.pid - b.pid
+	})
+	return found
+}
+
+func memberOf(pid, group int) (member, bool) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return member{}, false
+	}
+	open, shut := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')') // the name may hold anything
+	if open < 0 || shut < open {
+		return member{}, false
+	}
+	fields := strings.Fields(string(stat[shut+1:]))
+	if len(fields) < 4 || fields[2] != strconv.Itoa(group) || strings.ContainsAny(fields[0], "ZX") {
+		return member{}, false
+	}
+	return member{pid: pid, name: string(stat[open+1 : shut]), waiting: waits(pid)}, true
+}
+
+// waits says that a process does nothing but wait for a child of its own.
+func waits(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/syscall", pid))
+	if err != nil {
+		return false
+	}
+	number, _, _ := strings.Cut(string(text), " ")
+	return number == strconv.Itoa(unix.SYS_WAIT4) || number == strconv.Itoa(unix.SYS_WAITID)
+}
+
+// program is the file of a process; "" where we may not know.
+func program(pid int) string {
+	name, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(name, " (deleted)")
+}
+
+// startedFrom says whether the process was started from the file that name leads to.
+func startedFrom(pid int, name string) bool {
+	if program(pid) == filepath.Clean(name) {
+		return true
+	}
+	theirs, err := os.Stat(fmt.Sprintf("/proc/%d/exe", pid))
+	if err != nil {
+		return false
+	}
+	wanted, err := os.Stat(name)
+	return err == nil && os.SameFile(theirs, wanted)
+}
+
+const mostArguments = 64 << 10 // bytes
+
+func arguments(pid int) []string {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, mostArguments))
+	if err != nil || len(text) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
+}
+
+// directory is where a process works now; "" where we may not know.
+func directory(pid int) string {
+	dir, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
+	if err != nil {
+		return ""
+	}
+	return dir
+}
+
+// ignoresInterrupt says whether ^C means nothing to a process.
+func ignoresInterrupt(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return !errors.Is(err, os.ErrNotExist)
+	}
+	_, after, found := strings.Cut(string(text), "\nSigIgn:\t")
+	mask, _, _ := strings.Cut(after, "\n")
+	bits, err := strconv.ParseUint(mask, 16, 64)
+	return !found || err != nil || bits&(1<<(unix.SIGINT-1)) != 0
+}

@@ -1,0 +1,324 @@
+package terminal
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+)
+
+// Input is what to type.
+type Input struct {
+	ID           string
+	Text         string
+	Execute      bool     // Enter after it
+	ControlCodes bool     // Text holds control codes
+	RawBytes     bool     // Text is hexadecimal
+	Paste        bool     // between the marks of a paste, where the program knows them
+	Keys         []string // pressed after Text: Enter, Up, F5, Ctrl+C, Alt+b, …
+	SendTo       Guard    // what must be in the foreground; "" or * is anything
+
+	// Judge is asked before anything is sent that a shell may run. Its error refuses all of the input. complete says that
+	// the lines make whole commands; else what is typed next is put together with them. Without a judge nothing is sent
+	// that would have to be judged.
+	Judge func(Pending) (complete bool, err error)
+}
+
+// Pending is what would be typed. To be safe, all of Readings must be allowed.
+type Pending struct {
+	Text       string   // all lines that a shell would put together, those of earlier inputs too
+	Lines      []string // of Text
+	Unknown    bool     // Text is not all that may be run, or something else is
+	Completes  bool     // something may be run now; else only the line becomes unknown
+	Foreground Process  // who has the keyboard
+	Shell      bool     // and it runs what is typed, as far as can be seen
+	Dir        string   // where it works; "" where that cannot be seen
+}
+
+// Readings are the texts that a shell may come to run: all lines together, and, since a command among them may read those
+// after it, what begins at each later line. One of those that is no whole command where Text is, does nothing by itself.
+func (p Pending) Readings() []string {
+	if len(p.Lines) == 0 {
+		return []string{p.Text}
+	}
+	all := make([]string, len(p.Lines))
+	for i := range p.Lines {
+		all[i] = strings.Join(p.Lines[i:], "\n")
+	}
+	return all
+}
+
+// Sent is what was typed.
+type Sent struct {
+	Bytes      []byte // as they were sent
+	Foreground Process
+	Judged     bool
+	Time       time.Time
+}
+
+// mostSent is how much one input may be, in bytes.
+const mostSent = 1 << 20
+
+// Send types into a session. Inputs of several callers never mix.
+func (s *Sessions) Send(ctx context.Context, in Input) (Sent, error) {
+	t, err := s.find(in.ID)
+	if err != nil {
+		return Sent{}, err
+	}
+	p, err := in.encode(t)
+	if err != nil {
+		return Sent{}, err
+	}
+	select {
+	case t.keys <- struct{}{}:
+	case <-ctx.Done():
+		return Sent{}, ctx.Err()
+	case <-t.over:
+		return Sent{}, t.gone()
+	}
+	defer func() { <-t.keys }()
+	if t.exited() {
+		return Sent{}, t.gone()
+	}
+	return t.send(ctx, p, in)
+}
+
+// encode is the bytes of an input.
+func (in Input) encode(t *session) (p []byte, err error) {
+	modes := t.screen.View().Modes
+	switch {
+	case in.ControlCodes && in.RawBytes || in.Paste && (in.ControlCodes || in.RawBytes):
+		return nil, fault.New(fault.ParamInvalid, "an input is read in one way only", "Give one of control_codes, raw_bytes and paste")
+	case in.ControlCodes:
+		p, err = codes(in.Text)
+	case in.RawBytes:
+		p, err = fromHex(in.Text)
+	case in.Paste:
+		p, err = pasted(in.Text, modes.BracketedPaste)
+	default:
+		p = asTyped(in.Text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	pressed, err := keys(in.Keys, modes.ApplicationCursor)
+	if err != nil {
+		return nil, err
+	}
+	p = append(p, pressed...)
+	if in.Execute {
+		p = append(p, '\r')
+	}
+	if len(p) > mostSent {
+		return nil, fault.New(fault.LimitReached, fmt.Sprintf("the input is %d bytes", len(p)), "Write it to a file, or send it in parts").With("limit_bytes", mostSent)
+	}
+	return p, nil
+}
+
+// pasted is a text as a terminal pastes it.
+func pasted(text string, marks bool) ([]byte, error) {
+	p := asTyped(text)
+	if !marks {
+		return p, nil
+	}
+	if !pasteable(p) {
+		return nil, fault.New(fault.ParamInvalid, "a control character cannot be pasted", "Leave it out, or send the text without paste").With("parameter", "input")
+	}
+	return append(append([]byte(pasteBegins), p...), pasteEnds...), nil
+}
+
+// send types p. s.keys is held.
+func (s *session) send(ctx context.Context, p []byte, in Input) (Sent, error) {
+	sent := Sent{Time: s.now()}
+	fg := s.foreground()
+	if err := in.SendTo.check(fg); err != nil {
+		return sent, err
+	}
+	sent.Foreground = fg.process()
+	s.remember()
+	n, err := s.sendParts(ctx, p, fg, in)
+	if err == nil && n < len(p) {
+		var m int
+		m, err = s.sendJudged(ctx, p[n:], in)
+		sent.Judged, n = true, n+m
+	}
+	sent.Bytes = p[:n]
+	return sent, err
+}
+
+// sendParts types what goes to a program that is no shell and certainly reads it, and says how much that was. The part
+// that a shell could run is sent only when the program has taken what stands before it: a program that does not read
+// leaves all to the shell, which reads it when the program has ended.
+func (s *session) sendParts(ctx context.Context, p []byte, fg foreground, in Input) (n int, err error) {
+	for n < len(p) && s.reads(fg) {
+		part := p[n : n+firstPart(p[n:])]
+		m, err := s.line.write(ctx, part)
+		n += m
+		if err != nil {
+			s.typed = s.typed.read(part[:m], s.keyboard(fg)).after(true).doubted(stuck)
+			return n, err
+		}
+		taken := s.taken(ctx)
+		now := s.foreground()
+		if !taken || now.group != fg.group {
+			// Part of it may be in the shell's line.
+			s.typed = s.typed.read(part, s.keyboard(now)).after(true)
+			if taken {
+				s.typed = s.typed.doubted(unknown)
+			}
+			return n, nil
+		}
+		if err := in.SendTo.check(now); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// running are the keys that may have a shell run something.
+const running = "\r\n\x0f\x11\x16\x18\x1b"
+
+// firstPart is how much of p goes before the next key that may run something; the first one belongs to it.
+func firstPart(p []byte) int {
+	if i := bytes.IndexAny(p[1:], running); i >= 0 {
+		return i + 1
+	}
+	return len(p)
+}
+
+// reads says that who has the keyboard is a program that takes what is typed as it comes, as far as can be seen, and
+// that nothing stands before it which a shell may run.
+func (s *session) reads(fg foreground) bool {
+	m, err := s.line.modes()
+	if err != nil || m.canonical || fg.shell() || !s.typed.blank() || s.stray.Load() {
+		return false
+	}
+	left, known := s.line.unread()
+	return known && !left
+}
+
+// taken waits for what was typed to be read.
+func (s *session) taken(ctx context.Context) bool {
+	const most = 250 * time.Millisecond
+	for pause, waited := 50*time.Microsecond, time.Duration(0); ; pause *= 2 {
+		left, known := s.line.unread()
+		if !left || !known || waited > most || ctx.Err() != nil {
+			return known && !left
+		}
+		time.Sleep(pause)
+		waited += pause
+	}
+}
+
+// sendJudged types what a shell may read, once the judge has allowed it.
+func (s *session) sendJudged(ctx context.Context, p []byte, in Input) (int, error) {
+	var verdict *Pending // nil: not judged yet
+	var complete bool
+	for {
+		fg := s.foreground()
+		if err := in.SendTo.check(fg); err != nil {
+			return 0, err
+		}
+		if s.stray.Swap(false) {
+			s.typed = s.typed.doubted(stuck)
+		}
+		r := s.typed.read(p, s.keyboard(fg))
+		pending := r.pending(fg)
+		// Who came to the keyboard while a person thought about it may read it otherwise.
+		if !r.harmless() && (verdict == nil || verdict.differs(pending)) {
+			var err error
+			if complete, err = in.judge(pending); err != nil {
+				return 0, err
+			}
+			verdict = &pending
+			continue
+		}
+		n, err := s.line.write(ctx, p)
+		if n < len(p) {
+			r = s.typed.read(p[:n], r.keyboard)
+		}
+		s.typed = r.after(complete)
+		return n, err
+	}
+}
+
+func (in Input) judge(p Pending) (bool, error) {
+	if in.Judge == nil {
+		return false, fault.New(fault.Forbidden, "there is nobody to judge what is typed", "Report this")
+	}
+	return in.Judge(p)
+}
+
+func (r reading) pending(fg foreground) Pending {
+	lines, known := r.all()
+	if r.completes && len(r.next.text) > 0 && r.next.doubt == wild {
+		lines = append(lines, string(r.next.text))
+	}
+	p := Pending{Text: strings.Join(lines, "\n"), Lines: lines, Unknown: !known, Completes: r.completes, Foreground: fg.process(), Shell: fg.shell()}
+	if p.Foreground.PID != 0 {
+		p.Dir = directory(p.Foreground.PID)
+	}
+	return p
+}
+
+// harmless says that nothing is run, and the line stays known.
+func (r reading) harmless() bool {
+	lines, known := r.all()
+	return known && (!r.completes || strings.Trim(strings.Join(lines, ""), " ") == "")
+}
+
+// differs says that a verdict about p is none about q.
+func (p Pending) differs(q Pending) bool {
+	return p.Text != q.Text || p.Unknown != q.Unknown || p.Completes != q.Completes || p.Shell != q.Shell || p.Dir != q.Dir || p.Foreground.PID != q.Foreground.PID
+}
+
+// modes are how a terminal treats what is typed.
+type modes struct {
+	canonical bool // whole lines are given out
+	signals   bool // ^C interrupts, and throws away what was typed and not read
+	usual     bool // all else is as at the start, but for what a line editor changes
+}
+
+// keyboard is how what is typed now is read.
+func (s *session) keyboard(fg foreground) keyboard {
+	m, err := s.line.modes()
+	if err != nil {
+		return keyboard{}
+	}
+	k := keyboard{canonical: m.canonical, usual: m.usual, interrupts: m.signals, unicode: s.unicode}
+	for _, r := range fg.readers {
+		k.interrupts = k.interrupts && !ignoresInterrupt(r.pid)
+	}
+	k.pastes = s.view().Modes.BracketedPaste && !m.canonical
+	return k
+}
+
+// answer types what programs asked the terminal for, until it ends.
+func (s *session) answer() {
+	for {
+		select {
+		case <-s.replies:
+		case <-s.hung:
+			return
+		}
+		if p := s.screen.Replies(); len(p) > 0 {
+			s.reply(p)
+		}
+	}
+}
+
+// reply types an answer of the terminal. One that nobody takes stands in the next line that is typed.
+func (s *session) reply(p []byte) {
+	fg := s.foreground()
+	if _, err := s.line.write(context.Background(), p); err != nil {
+		s.stray.Store(true)
+		return
+	}
+	asked := fg.process().Name == "fish" // asks, and waits for its answer
+	if !asked && fg.shell() || !s.taken(context.Background()) {
+		s.stray.Store(true)
+	}
+}

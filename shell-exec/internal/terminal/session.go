@@ -1,0 +1,276 @@
+package terminal
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shell-exec/internal/output"
+	"github.com/multiollama/mcp-server/shell-exec/internal/process"
+	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
+	"github.com/multiollama/mcp-server/shell-exec/internal/screen"
+)
+
+// session is one terminal. Its own goroutine, in live, is the only one that gives things back; everybody else asks.
+type session struct {
+	id      string
+	request Request
+	created time.Time
+	now     func() time.Time
+	unicode bool // what the shell was told about letters
+
+	tree process.Tree
+	line *line
+	run  *output.Run // nil where no history is kept
+	kept string      // what its output is called
+
+	ends    chan struct{} // closed when somebody wants the end
+	asked   sync.Once
+	hung    chan struct{} // closed when the terminal has been given back
+	over    chan struct{} // closed when nothing is left, and all that was written is here
+	killed  error         // to be read after that
+	keys    chan struct{} // holds one while somebody types
+	replies chan struct{} // holds one when a program asked the terminal for something
+	stray   atomic.Bool   // an answer of the terminal stands where lines are typed
+
+	mu      sync.Mutex // held while the screen and what is told of it change
+	screen  *screen.Screen
+	size    screen.Size
+	changed chan struct{} // closed, and replaced, when something was written
+	written int64         // bytes
+	output  time.Time     // the last
+	input   time.Time     // the last
+	before  mark          // the last input
+	typed   typed
+	status  sandbox.Status // once it has ended
+	done    bool           // it has
+}
+
+// begin starts a session.
+func (s *Sessions) begin(ctx context.Context, q Request) (*session, error) {
+	if q.Size == (screen.Size{}) {
+		q.Size = DefaultSize
+	}
+	if err := checkSize(q.Size); err != nil {
+		return nil, err
+	}
+	now := s.config.Now()
+	t := &session{id: newID(), request: q, created: now, now: s.config.Now, unicode: unicode(q.Command.Env), size: q.Size, output: now, input: now,
+		screen: screen.New(q.Size, s.config.History), changed: make(chan struct{}), ends: make(chan struct{}), hung: make(chan struct{}), over: make(chan struct{}),
+		keys: make(chan struct{}, 1), replies: make(chan struct{}, 1)}
+	if err := t.start(ctx, s.config.Starter); err != nil {
+		return nil, err
+	}
+	if q.SaveHistory && s.config.Store != nil {
+		t.run = s.config.Store.Later(t.about())
+		t.kept = t.run.OutputID(output.Log)
+		_ = t.run.Keep(ctx) // why not is told with the session
+	}
+	go t.live()
+	return t, nil
+}
+
+func (s *session) start(ctx context.Context, starter process.Starter) error {
+	line, theirs, err := openLine(s.size)
+	if err != nil {
+		return err
+	}
+	defer theirs.Close()
+	c := s.request.Command
+	c.Terminal = true
+	// The program goes on when the call is over.
+	s.tree, err = starter.Start(context.WithoutCancel(ctx), c, sandbox.Files{Stdin: theirs, Stdout: theirs, Stderr: theirs})
+	if err != nil {
+		_ = line.close()
+		return err
+	}
+	s.line = line
+	return nil
+}
+
+// unicode says whether an environment names an encoding in which letters beyond ASCII are text.
+func unicode(environment []string) bool {
+	for _, name := range []string{"LC_ALL=", "LC_CTYPE=", "LANG="} {
+		for _, entry := range slices.Backward(environment) {
+			if value, found := strings.CutPrefix(entry, name); found && value != "" {
+				word := strings.ToLower(strings.ReplaceAll(value, "-", ""))
+				return strings.Contains(word, ".utf8")
+			}
+		}
+	}
+	return false
+}
+
+// live looks after a session to its end.
+func (s *session) live() {
+	read := make(chan struct{})
+	go func() { defer close(read); s.drain() }()
+	answered := make(chan struct{})
+	go func() { defer close(answered); s.answer() }()
+	select {
+	case <-s.tree.Exited():
+	case <-s.ends:
+	}
+	s.killed = s.tree.Close() // what its program leaves behind has no terminal any more
+	s.hangUp(read)
+	close(s.hung)
+	<-answered
+	s.finish()
+}
+
+// outlasting is how long the terminal may be held open when nothing is left of the tree: what holds it is a stranger.
+const outlasting = time.Second
+
+// hangUp takes what is still to be read, and gives the terminal back.
+func (s *session) hangUp(read <-chan struct{}) {
+	limit := time.NewTimer(outlasting)
+	defer limit.Stop()
+	select {
+	case <-read:
+	case <-limit.C:
+	}
+	_ = s.line.close()
+	<-read
+}
+
+// finish writes down how it ended.
+func (s *session) finish() {
+	var status sandbox.Status
+	select {
+	case <-s.tree.Exited():
+		status = s.tree.Wait()
+	default:
+		status = sandbox.Status{Code: -1, Signal: "SIGKILL"}
+	}
+	if status.Signal != "" && status.Code <= 0 {
+		status.Code = 128 + signalNumber(status.Signal)
+	}
+	if s.run != nil {
+		_ = s.run.End()
+	}
+	s.mu.Lock()
+	s.status, s.done = status, true
+	s.news()
+	s.mu.Unlock()
+	close(s.over)
+}
+
+// news wakes those who wait; s.mu is held.
+func (s *session) news() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+const drainSize = 32 << 10
+
+// drain takes what the programs write, to the end.
+func (s *session) drain() {
+	var keep io.Writer = io.Discard
+	if s.run != nil {
+		keep = s.run.Writer(output.Log)
+	}
+	buffer := make([]byte, drainSize)
+	for {
+		n, err := s.line.read(buffer)
+		if n > 0 {
+			s.show(buffer[:n])
+			_, _ = keep.Write(buffer[:n]) // never fails: what is not kept is counted
+		}
+		if err != nil && !s.again() {
+			return
+		}
+	}
+}
+
+// again waits where a program has closed its terminal, and may open it again.
+func (s *session) again() bool {
+	wait := time.NewTimer(20 * time.Millisecond)
+	defer wait.Stop()
+	select {
+	case <-s.tree.Gone():
+		return false
+	case <-wait.C:
+		return true
+	}
+}
+
+func (s *session) show(p []byte) {
+	s.mu.Lock()
+	_, _ = s.screen.Write(p)
+	s.written += int64(len(p))
+	s.output = s.now()
+	s.news()
+	s.mu.Unlock()
+	select {
+	case s.replies <- struct{}{}:
+	default:
+	}
+}
+
+// end ends the session and waits for that.
+func (s *session) end() error {
+	s.asked.Do(func() { close(s.ends) })
+	<-s.over
+	return s.killed
+}
+
+func (s *session) exited() bool {
+	select {
+	case <-s.over:
+		return true
+	default:
+		return false
+	}
+}
+
+func (s *session) resize(size screen.Size) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.done {
+		return s.gone()
+	}
+	if err := s.line.resize(size); err != nil {
+		return err
+	}
+	s.screen.Resize(size)
+	s.size = size
+	s.news()
+	return nil
+}
+
+func (s *session) gone() error {
+	return fault.New(fault.NoTerminal, "the program of the terminal has ended", "Read what it showed, and create another terminal").With("terminal_id", s.id)
+}
+
+// recent is how long something that happened keeps a session active.
+const recent = 2 * time.Second
+
+func (s *session) info() Info {
+	s.mu.Lock()
+	i := Info{ID: s.id, Name: s.request.Name, Shell: s.request.Shell, Command: s.request.Text, Size: s.size, PID: s.tree.PID(), Created: s.created,
+		LastActivity: s.output, OutputID: s.kept, Status: Idle, Dir: s.request.Command.Dir}
+	if s.input.After(i.LastActivity) {
+		i.LastActivity = s.input
+	}
+	if s.done {
+		i.Status, i.ExitCode, i.Signal = Exited, s.status.Code, s.status.Signal
+	}
+	s.mu.Unlock()
+	if s.run != nil && s.run.Err() != nil {
+		i.HistoryLost = fault.From(s.run.Err()).Msg
+	}
+	if i.Status == Exited {
+		return i
+	}
+	i.Dir = cmp.Or(directory(i.PID), i.Dir)
+	if group, err := s.line.group(); err == nil && group != i.PID || s.now().Sub(i.LastActivity) < recent {
+		i.Status = Active
+	}
+	return i
+}
