@@ -30,6 +30,9 @@ func (l *launch) enterNamespaces() error {
 	if err != nil {
 		return err
 	}
+	if err := p.open(l.s.machine, l.terminal); err != nil {
+		return err
+	}
 	if err := dropCapabilities(0); err != nil {
 		return err
 	}

@@ -57,6 +57,20 @@ func (m machine) newPlan(r Rules, home string, namespaced bool) (*plan, error) {
 	return p, err
 }
 
+// open lets a command open its own terminal by name, as /dev/stdin for one does; nil is none. Other terminals stay shut:
+// the rule is about this one, not about its name, which another may have later.
+func (p *plan) open(m machine, terminal *os.File) error {
+	if p.ruleset == nil || terminal == nil {
+		return nil
+	}
+	attr := handled(m.landlock, true)
+	own := &ll.PathBeneathAttr{AllowedAccess: deviceRights & attr.HandledAccessFS, ParentFd: int(terminal.Fd())}
+	if err := ll.LandlockAddPathBeneathRule(int(p.ruleset.Fd()), own, 0); err != nil {
+		return fmt.Errorf("landlock, the command's terminal: %w", err)
+	}
+	return nil
+}
+
 // plans keeps the plans of the last few rules: most commands have the same, and
 // to look up a hundred paths takes as long as to start a program.
 type plans struct {

@@ -20,6 +20,9 @@ func (s *Sandbox) start(c Command, f Files) (*Tree, error) {
 		return nil, fault.New(fault.Forbidden, "a command may not run outside of the sandbox, which is required", "Run it by hand")
 	}
 	l := &launch{s: s, c: c, free: free}
+	if c.Terminal {
+		l.terminal = f.Stdin
+	}
 	l.means = s.machine.means(s.level == 2)
 	if free {
 		l.means = s.machine.without().means(false)
@@ -40,6 +43,8 @@ type launch struct {
 	c     Command
 	free  bool // not restricted
 	means means
+
+	terminal *os.File // that the command gets for its own
 
 	thread *thread
 	began  time.Time
@@ -93,11 +98,23 @@ func (l *launch) enter() error {
 	case l.s.level == 2:
 		return l.enterNamespaces()
 	}
-	p, err := l.s.plans.of(l.s.machine, l.c.Rules, l.s.home)
+	p, err := l.plan()
 	if err != nil {
 		return err
 	}
 	return p.enter()
+}
+
+// plan is what binds the command. One with a terminal of its own is for this command alone.
+func (l *launch) plan() (*plan, error) {
+	if l.terminal == nil {
+		return l.s.plans.of(l.s.machine, l.c.Rules, l.s.home)
+	}
+	p, err := l.s.machine.newPlan(l.c.Rules, l.s.home, false)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.open(l.s.machine, l.terminal)
 }
 
 // abandon gives back what a start that failed had taken.
