@@ -6,7 +6,7 @@ import (
 )
 
 // levels is how often samples are thinned by half before they are forgotten: with 256 samples on each level, looks
-// every 100 ms are remembered for 29 hours.
+// every 100 ms are remembered for 25 hours at least.
 const levels = 12
 
 // history remembers samples: the newest as they were, and the older they are, the more of them in one. A sample of a
@@ -24,24 +24,36 @@ func newHistory(samples int, age time.Duration) *history {
 // add takes a sample that is newer than all before.
 func (h *history) add(s Sample) {
 	h.forget(s.Time.Add(-h.age))
-	for i := range h.level {
-		h.level[i] = append(h.level[i], s)
-		if len(h.level[i]) <= h.width {
-			return
-		}
-		s = merge(h.level[i][0], h.level[i][1])
-		h.level[i] = slices.Delete(h.level[i], 0, 2)
-	}
+	h.put(0, s)
 }
 
-// forget drops what is older.
+// put adds a sample to a level. What is too much there goes up in pairs, some at a time, so that little has to be moved.
+func (h *history) put(level int, s Sample) {
+	if level == levels {
+		return
+	}
+	all := append(h.level[level], s)
+	if len(all) > h.width {
+		pairs := max(1, h.width/32)
+		for i := range pairs {
+			h.put(level+1, merge(all[2*i], all[2*i+1]))
+		}
+		all = slices.Delete(all, 0, 2*pairs)
+	}
+	h.level[level] = all
+}
+
+// forget drops what is older: where the oldest is kept, there is nothing else to drop.
 func (h *history) forget(then time.Time) {
-	for i := range h.level {
+	for i := len(h.level) - 1; i >= 0; i-- {
 		n := 0
 		for n < len(h.level[i]) && h.level[i][n].Time.Before(then) {
 			n++
 		}
 		h.level[i] = slices.Delete(h.level[i], 0, n)
+		if len(h.level[i]) > 0 {
+			return
+		}
 	}
 }
 
