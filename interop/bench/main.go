@@ -21,12 +21,13 @@ func main() {
 	writes := flag.String("file-write", "dist/file-write", "our writing binary")
 	runs := flag.String("shell-exec", "dist/shell-exec", "our running binary")
 	peer := flag.String("peer", "interop/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js", "the reference server")
+	peers := flag.String("peers", "interop/bench/peers/node_modules", "the peers that run commands")
 	node := flag.String("node", "node", "the node that runs it")
 	times := flag.Int("n", 15, "samples of each start")
 	calls := flag.Int("calls", 2000, "calls of each kind")
 	out := flag.String("o", "docs/benchmarks.md", "where to write")
 	flag.Parse()
-	if err := run(binaries{*reads, *writes, *runs}, *node, *peer, *times, *calls, *out); err != nil {
+	if err := run(binaries{*reads, *writes, *runs}, *node, *peer, *peers, *times, *calls, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -45,7 +46,7 @@ type contender struct {
 // binaries are our servers.
 type binaries struct{ read, write, run string }
 
-func run(ours binaries, node, peer string, runs, calls int, out string) error {
+func run(ours binaries, node, peer, peers string, runs, calls int, out string) error {
 	world, err := newWorld()
 	if err != nil {
 		return err
@@ -85,11 +86,11 @@ func run(ours binaries, node, peer string, runs, calls int, out string) error {
 	if err != nil {
 		return err
 	}
-	starters, running, err := measureRunning(world, ours.run, calls/10)
+	commands, err := measureRunning(world, ours.run, node, peers, runs, calls/10)
 	if err != nil {
 		return err
 	}
-	text := page(servers, rows, limits, searches) + writingTable(doers, writing) + runningTable(starters, running)
+	text := page(servers, rows, limits, searches) + writingTable(doers, writing) + runningTable(commands)
 	return os.WriteFile(out, []byte(text), 0o644)
 }
 
