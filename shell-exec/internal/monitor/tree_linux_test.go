@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -206,4 +207,17 @@ func spent() time.Duration {
 	var u unix.Rusage
 	_ = unix.Getrusage(unix.RUSAGE_SELF, &u)
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func TestANetworkOfItsOwnIsToldAsSuch(t *testing.T) {
+	c := exec.Command("sleep", "1000")
+	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWUSER}
+	if err := c.Start(); err != nil {
+		t.Skipf("no namespaces here: %v", err)
+	}
+	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
+	s, ok := sockets([]int{c.Process.Pid})
+	if !ok || !s.Own || s != (Sockets{Own: true}) {
+		t.Errorf("%+v, told %t", s, ok)
+	}
 }
