@@ -26,8 +26,12 @@ type client struct {
 	waiting map[int]chan []byte // nil while calls come one after the other
 }
 
-func start(argv []string) (*client, error) {
+func start(argv []string) (*client, error) { return startIn("", argv) }
+
+// startIn starts a server that leaves files where it is started.
+func startIn(dir string, argv []string) (*client, error) {
 	c := &client{cmd: exec.Command(argv[0], argv[1:]...)}
+	c.cmd.Dir = dir
 	var err error
 	if c.in, err = c.cmd.StdinPipe(); err != nil {
 		return nil, err

@@ -54,7 +54,7 @@ func runningTable(found running) string {
 	var b strings.Builder
 	b.WriteString("\n## Running commands\n\nBehind each time, what it is of the first column. `shell-exec` judges the command, holds it by the kernel, keeps its output and writes its audit log.\n\n")
 	b.WriteString(ratios(found.names, found.rows))
-	b.WriteString("\nFrom npm: mcp-server-commands 0.5.0 and @mako10k/mcp-shell-server 2.7.1, the latter told not to ask a model about each command. Desktop Commander is left out: at its start it looks for the network and installs a browser.\n")
+	b.WriteString("\nFrom npm: mcp-server-commands 0.5.0 and @mako10k/mcp-shell-server 2.7.1, the latter told not to ask a model about each command; past its limit of output it answers while the command still runs, and its peak is that up to the answer. Desktop Commander is left out: at its start it looks for the network and installs a browser.\n")
 	for _, note := range found.notes {
 		b.WriteString("\n- " + strings.ReplaceAll(note, "\n", " "))
 	}

@@ -16,6 +16,7 @@ type runner struct {
 	name string
 	argv []string
 	tool string
+	dir  string // where a peer is started; ours are started here
 }
 
 const byHand = "fork and exec of bash -c from Go"
@@ -31,10 +32,13 @@ type running struct {
 // runners are the contenders in the order of the columns, ours at 1 and 2.
 func runners(w world, ours, node, peers string) (all []runner, notes []string) {
 	line := []string{ours, "--allow-path", w.dir, "--audit-log", filepath.Join(w.state, "audit.jsonl")}
+	if whole, err := filepath.Abs(peers); err == nil {
+		peers = whole
+	}
 	all = []runner{
 		{name: byHand},
-		{"shell-exec", line, "shell_exec"},
-		{"shell-exec --sandbox off", append(line[:len(line):len(line)], "--sandbox", "off"), "shell_exec"},
+		{"shell-exec", line, "shell_exec", ""},
+		{"shell-exec --sandbox off", append(line[:len(line):len(line)], "--sandbox", "off"), "shell_exec", ""},
 	}
 	for _, p := range []struct {
 		name, entry, tool, needs string
@@ -56,7 +60,7 @@ func runners(w world, ours, node, peers string) (all []runner, notes []string) {
 			notes = append(notes, p.name+" is left out: "+missing+" is not installed")
 			continue
 		}
-		all = append(all, runner{p.name, append(p.env, node, filepath.Join(peers, p.entry)), p.tool})
+		all = append(all, runner{p.name, append(p.env, node, filepath.Join(peers, p.entry)), p.tool, w.dir})
 	}
 	return all, notes
 }
@@ -74,7 +78,7 @@ func (r runner) begin(longest time.Duration) (*client, func(), error) {
 	if r.argv == nil {
 		return nil, func() {}, nil
 	}
-	cl, err := start(r.argv)
+	cl, err := startIn(r.dir, r.argv)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", r.name, err)
 	}
