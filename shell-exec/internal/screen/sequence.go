@@ -27,7 +27,7 @@ func (s *Screen) control(b byte) {
 	case 0x0e, 0x0f: // SO, SI
 		s.shift = int(0x0f - b)
 	}
-	s.joined = false
+	s.joined, s.last = false, 0
 }
 
 // move puts the cursor on a column and a row within the screen.
@@ -82,7 +82,7 @@ func (s *Screen) backTab(n int) {
 
 // escapeSequence handles ESC and one byte.
 func (s *Screen) escapeSequence(b byte) {
-	s.joined = false
+	s.joined, s.last = false, 0
 	switch b {
 	case '7':
 		s.save()
@@ -112,10 +112,13 @@ func (s *Screen) escapeSequence(b byte) {
 // controlSequence handles a CSI whose last byte is b.
 func (s *Screen) controlSequence(b byte) {
 	s.count = min(s.count, maxParams)
-	s.joined = false
+	last := s.last
+	s.joined, s.last = false, 0
 	switch {
 	case s.middle != 0:
 		s.intermediateSequence(b)
+	case s.prefix == 0 && b == 'b':
+		s.repeat(last)
 	case s.prefix == 0:
 		if !s.moveSequence(b) && !s.editSequence(b) {
 			s.otherSequence(b)
@@ -162,12 +165,21 @@ func (s *Screen) moveSequence(b byte) bool {
 	return true
 }
 
+// edge is the column from which on a row is erased or moved: none while the cursor
+// waits to wrap, or grep's colours would cost the last character of a full row.
+func (s *Screen) edge() int {
+	if s.wrapNext {
+		return s.size.Width
+	}
+	return s.x
+}
+
 func (s *Screen) editSequence(b byte) bool {
 	n := s.param(0, 1)
-	r, width, back := &s.rows[s.y], s.size.Width, s.pen.back
+	r, x, width, back := &s.rows[s.y], s.edge(), s.size.Width, s.pen.back
 	switch b {
 	case '@':
-		r.insert(s.x, n, width, back)
+		r.insert(x, n, width, back)
 	case 'J':
 		s.eraseDisplay(s.param(0, 0))
 	case 'K':
@@ -175,23 +187,27 @@ func (s *Screen) editSequence(b byte) bool {
 	case 'L', 'M':
 		s.moveRows(b == 'L', n)
 	case 'P':
-		r.remove(s.x, n, width, back)
+		r.remove(x, n, width, back)
 	case 'S':
 		s.scrollUp(s.top, n)
 	case 'T':
 		s.scrollDown(s.top, n)
 	case 'X':
-		r.erase(s.x, min(s.x+n, width), width, back)
-	case 'b':
-		for range min(n, width-s.x) {
-			if s.last != 0 {
-				s.print(s.last)
-			}
-		}
+		r.erase(x, min(x+n, width), width, back)
 	default:
 		return false
 	}
 	return true
+}
+
+// repeat shows the last character again, as often as the row has place for it.
+func (s *Screen) repeat(last rune) {
+	if last == 0 {
+		return
+	}
+	for range min(s.param(0, 1), s.size.Width-s.x) {
+		s.print(last)
+	}
 }
 
 // moveRows inserts or deletes rows at the cursor.
@@ -229,7 +245,7 @@ func (s *Screen) eraseDisplay(n int) {
 }
 
 func (s *Screen) eraseLine(n int) {
-	from, to := s.x, s.size.Width
+	from, to := s.edge(), s.size.Width
 	switch n {
 	case 0:
 	case 1:
@@ -403,10 +419,8 @@ func (s *Screen) on(n int) (on, known bool) {
 
 func (s *Screen) intermediateSequence(b byte) {
 	switch {
-	case s.middle == '!' && b == 'p': // soft reset
-		keep := s.position
-		s.reset()
-		s.x, s.y, s.wrapNext = keep.x, keep.y, keep.wrapNext
+	case s.middle == '!' && b == 'p':
+		s.softReset()
 	case s.middle == '$' && b == 'p' && s.prefix == '?':
 		n := s.param(0, 0)
 		status := 0
@@ -417,6 +431,14 @@ func (s *Screen) intermediateSequence(b byte) {
 		}
 		s.reply(fmt.Sprintf("\x1b[?%d;%d$y", n, status))
 	}
+}
+
+func (s *Screen) softReset() {
+	s.pen, s.drawing, s.shift, s.origin = style{}, [2]bool{}, 0, false
+	s.top, s.bottom = 0, s.size.Height-1
+	s.noWrap, s.insert, s.cursorHidden = false, false, false
+	s.keys.ApplicationCursor, s.keys.ApplicationKeypad = false, false
+	s.saved[s.which()] = position{}
 }
 
 // stringSequence handles an OSC or a DCS that is complete: titles, and questions that

@@ -27,8 +27,8 @@ const (
 	overlined
 )
 
-// seen are the attributes that show on a blank.
-const seen = underlined | reversed | struck | overlined
+// visible are the attributes that show on a blank.
+const visible = underlined | reversed | struck | overlined
 
 // codes are what SGR calls each attribute, in the order of the bits.
 var codes = [...]int{1, 2, 3, 4, 5, 7, 8, 9, 53}
@@ -39,7 +39,7 @@ type style struct {
 }
 
 // shows tells whether a blank of this style can be told from none.
-func (s style) shows() bool { return s.back != 0 || s.attributes&seen != 0 }
+func (s style) shows() bool { return s.back != 0 || s.attributes&visible != 0 }
 
 // sgr sets this style whatever came before.
 func (s style) sgr(b *strings.Builder) {
