@@ -16,13 +16,20 @@ type Environment struct {
 	Pass   []string          // names to pass besides the usual ones; a * stands for any part of a name
 	Set    map[string]string // set for every command
 	Path   string            // in place of the server's PATH (LoginPath); "": that one
+
+	// Terminal says that somebody types and looks: nothing is made neutral for want of a person.
+	Terminal bool
 }
 
 // passed are the variables of the server that commands get.
 const passed = "PATH HOME USER LANG LC_* TERM TZ TMPDIR SHELL"
 
-// neutral keeps programs from asking, paging and colouring: nobody sits there. Whoever wants it otherwise sets it.
-func neutral() map[string]string {
+// neutral keeps programs from asking, paging and colouring: nobody sits there. Whoever wants it otherwise sets it. In a
+// terminal they may, as xterm would.
+func (e Environment) neutral() map[string]string {
+	if e.Terminal {
+		return map[string]string{"TERM": "xterm-256color"}
+	}
 	return map[string]string{
 		"CI": "1", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0", "NO_COLOR": "1", "TERM": "dumb",
 	}
@@ -40,7 +47,7 @@ func (e Environment) Build(given map[string]string) (map[string]string, error) {
 	if e.Path != "" {
 		all["PATH"] = e.Path
 	}
-	maps.Copy(all, neutral())
+	maps.Copy(all, e.neutral())
 	maps.Copy(all, e.server(e.Pass))
 	maps.Copy(all, e.Set)
 	maps.Copy(all, given)

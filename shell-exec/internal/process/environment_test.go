@@ -103,3 +103,10 @@ func TestTheLoginShellTellsItsPathAndNothingElse(t *testing.T) {
 		t.Errorf("a profile that breaks PATH: %v", err)
 	}
 }
+
+func TestInATerminalNothingIsMadeNeutral(t *testing.T) {
+	env, err := process.Environment{Server: []string{"PATH=/bin", "TERM=vt52"}, Terminal: true}.Build(nil)
+	if err != nil || !maps.Equal(env, map[string]string{"PATH": "/bin", "TERM": "xterm-256color"}) {
+		t.Errorf("%v %v", env, err)
+	}
+}

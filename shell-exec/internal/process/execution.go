@@ -69,7 +69,9 @@ func (e *execution) live(limit time.Duration) {
 	close(e.done)
 	e.keep(context.Background())
 	close(e.kept)
-	e.linger()
+	if why == "" || e.tree.Kill() != nil { // of what was ended, nothing is left to stay for
+		e.linger()
+	}
 	_ = e.tree.Close()
 	e.streams.close()
 	e.left()
@@ -128,7 +130,8 @@ func (e *execution) end(how ending) {
 func (e *execution) fade(grace time.Duration) {
 	limit := time.NewTimer(grace)
 	defer limit.Stop()
-	look := time.NewTicker(10 * time.Millisecond)
+	pause := 5 * time.Millisecond
+	look := time.NewTimer(pause)
 	defer look.Stop()
 	for {
 		select {
@@ -138,6 +141,8 @@ func (e *execution) fade(grace time.Duration) {
 			if e.tree.Usage().Processes == 0 {
 				return
 			}
+			pause = min(2*pause, 50*time.Millisecond) // a look is a walk through all processes
+			look.Reset(pause)
 		case how := <-e.asks:
 			if how.grace == 0 {
 				return

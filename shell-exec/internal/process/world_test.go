@@ -170,7 +170,7 @@ func newWorld(t *testing.T, change ...func(*process.Config)) *world {
 	must(t, err)
 	t.Cleanup(func() { must(t, done()) })
 	w.config = process.Config{Starter: starter, Store: w.store, Jobs: jobs,
-		Supervisor: []string{"/usr/bin/env", "SUPERVISOR_" + w.mark, "PROCESS_TEST_CHILD=supervisor", self(t), jobs, stored}}
+		Supervisor: []string{"/usr/bin/env", "SUPERVISOR_" + w.mark, "PROCESS_TEST_CHILD=supervisor", "GORACE=atexit_sleep_ms=0", self(t), jobs, stored}}
 	for _, f := range change {
 		f(&w.config)
 	}

@@ -40,46 +40,57 @@ func (d *domain) strike(sig unix.Signal) error {
 }
 
 // members looks again as long as it sees nobody and numbers are being given out:
-// what forks and ends between the list and the look was on neither.
-func (d *domain) members() ([]process, error) {
-	last := newest()
-	candidates, err := d.candidates(last)
-	for range patience {
-		if err != nil {
-			return nil, err
+// what forks and ends between the list and the look was on neither. It stays on
+// the thread meanwhile: a look must be shorter than a fork of strangers.
+func (d *domain) members() (out []process, err error) {
+	err = d.thread.run(func() (err error) {
+		last := newest()
+		candidates, err := d.candidates(last)
+		for range patience {
+			if err == nil {
+				out, err = d.reached(candidates)
+			}
+			now := newest()
+			if err != nil || len(out) > 0 || now == last {
+				return err
+			}
+			candidates, err = d.since(last, now)
+			last = now
 		}
-		out, failed := d.reached(candidates)
-		now := newest()
-		if failed != nil || len(out) > 0 || now == last {
-			return out, failed
-		}
-		candidates, err = d.since(last, now)
-		last = now
-	}
-	return nil, errUnsettled
+		return errUnsettled
+	})
+	return out, err
 }
 
-// reached are the processes among candidates that the thread may signal.
-func (d *domain) reached(candidates []int) ([]process, error) {
-	var reached []int
-	err := d.thread.run(func() error {
-		if err := d.guard(); err != nil {
-			return err
+// doomed looks once: the kernel strikes all at one moment, and lets nobody fork
+// who has been killed.
+func (d *domain) doomed() (out []process, err error) {
+	err = d.thread.run(func() error {
+		candidates, err := d.candidates(newest())
+		if err == nil {
+			out, err = d.reached(candidates)
 		}
-		for _, pid := range candidates {
-			if unix.Tgkill(pid, pid, 0) == nil { // for threads alone there is no such group
-				reached = append(reached, pid)
-			}
-		}
-		return nil
+		return err
 	})
+	return out, err
+}
+
+// reached are the living among candidates that the thread, on which this runs, may
+// signal.
+func (d *domain) reached(candidates []int) ([]process, error) {
+	if err := d.guard(); err != nil {
+		return nil, err
+	}
 	var out []process
-	for _, pid := range reached {
+	for _, pid := range candidates {
+		if unix.Tgkill(pid, pid, 0) != nil { // for threads alone there is no such group
+			continue
+		}
 		if p, ok := look(pid); ok && p.alive() {
 			out = append(out, p)
 		}
 	}
-	return out, err
+	return out, nil
 }
 
 const few = 512 // numbers; to ask the kernel about so many is cheaper than to list /proc

@@ -59,6 +59,9 @@ func (g *group) pids() ([]int, error) {
 
 func (g *group) members() ([]process, error) { return settled(g.seen) }
 
+// doomed looks once: what a killed group forks is killed too.
+func (g *group) doomed() ([]process, error) { return g.seen() }
+
 func (g *group) seen() ([]process, error) {
 	all, err := g.pids()
 	var out []process

@@ -13,6 +13,9 @@ type holder interface {
 	members() ([]process, error)
 	// strike signals all of them, those at least that were there before it began.
 	strike(sig syscall.Signal) error
+	// doomed are those that live after strike has killed. It may look less hard than
+	// members where the system lets no new ones come after that.
+	doomed() ([]process, error)
 	// release gives back what the holder needed. Nothing is held afterwards.
 	release()
 }

@@ -39,6 +39,9 @@ func newLineage(t *thread, looks bool, f *family, mark string, first int) *linea
 
 func (l *lineage) members() ([]process, error) { return settled(l.seen) }
 
+// doomed looks as hard as members: what was not seen was not struck.
+func (l *lineage) doomed() ([]process, error) { return l.members() }
+
 func (l *lineage) seen() ([]process, error) {
 	all, err := census()
 	if err != nil {

@@ -111,7 +111,7 @@ func (t *Tree) Kill() error {
 	pause := 200 * time.Microsecond
 	for range 200 { // some four seconds, for what the kernel itself must finish first
 		err = t.held.strike(unix.SIGKILL)
-		left, e := t.held.members()
+		left, e := t.held.doomed()
 		if err == nil && e == nil && len(left) == 0 {
 			return nil
 		}
@@ -217,6 +217,7 @@ const (
 	soon   = 5 * time.Millisecond
 	near   = 20 * time.Millisecond  // where a limit is near
 	seldom = 250 * time.Millisecond // else
+	dear   = time.Second            // where a look takes long: many commands on a busy machine
 )
 
 // watch measures, first often and then less, and ends a tree that uses more than
@@ -234,7 +235,9 @@ func (t *Tree) watch() {
 			exited = nil
 		case <-timer.C:
 		}
+		began := time.Now()
 		u, err := t.measure()
+		took := time.Since(began)
 		if err == nil && u.Processes == 0 && exited == nil {
 			t.release()
 			return
@@ -242,7 +245,7 @@ func (t *Tree) watch() {
 		if t.exceeds(u) {
 			_ = t.Kill() // what is left is met at the next look
 		}
-		pause = t.next(pause, u)
+		pause = max(t.next(pause, u), min(50*took, dear))
 	}
 }
 
