@@ -2,7 +2,9 @@ package effect
 
 import (
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"mvdan.cc/sh/v3/syntax"
 
@@ -126,8 +128,12 @@ func formatOnce(b *strings.Builder, format string, words []cmdline.Word) []cmdli
 }
 
 func (r *reader) trap(s *scope, c *call) {
-	if len(c.words) > 1 && !strings.HasPrefix(c.words[0].Text, "-") {
-		r.shell(s, c.words[0], "trap")
+	words := c.words
+	if len(words) > 0 && words[0].Text == "--" {
+		words = words[1:]
+	}
+	if len(words) > 1 && !strings.HasPrefix(words[0].Text, "-") {
+		r.shell(s, words[0], "trap")
 	}
 }
 
@@ -144,6 +150,33 @@ func (r *reader) alias(s *scope, c *call) {
 			r.shell(s, w.From(len(name)+1), "alias "+name)
 		}
 	}
+}
+
+// hash -p gives a program another name.
+func (r *reader) hash(s *scope, c *call) {
+	if o, ok := c.args.Find("-p"); ok && o.Valued {
+		for _, w := range c.args.Operands {
+			s.aliases[w.Text] = alias{texts: []string{o.Value.Text}, past: true}
+		}
+	}
+}
+
+// shift drops parameters; in a branch it may not have.
+func (r *reader) shift(s *scope, c *call) {
+	n := 1
+	if len(c.words) > 0 {
+		given, err := strconv.Atoi(c.words[0].Text)
+		if err != nil || given < 0 || given > maxWords {
+			s.params = nil
+			return
+		}
+		n = given
+	}
+	if s.branches > s.looping {
+		s.shifts += n
+		return
+	}
+	s.params = s.params[min(n, len(s.params)):]
 }
 
 // setParams is set -- and its options.
@@ -181,13 +214,45 @@ func (r *reader) readBuiltin(s *scope, c *call) {
 	}
 	for _, w := range c.args.Operands {
 		r.subscript(s, []string{w.Text}, w.Span)
+		if r.integers[w.Text] {
+			r.subscript(s, []string{s.input.text}, w.Span)
+		}
 		if syntax.ValidName(w.Text) {
 			s.set(w.Text, unknownValue)
 		}
 	}
+	between := func(ch rune) bool {
+		return strings.ContainsRune(r.separators, ch) || r.separators == "" && unicode.IsSpace(ch)
+	}
+	if fields := strings.FieldsFunc(strings.TrimRight(s.input.text, "\n"), between); c.name == "read" && s.input.kind == literal && strings.Count(s.input.text, "\n") <= 1 {
+		r.readFields(s, c, fields)
+	}
 	if n := len(c.args.Operands); c.name == "read" && n == 1 && s.input.kind == literal {
 		if line, rest, _ := strings.Cut(s.input.text, "\n"); strings.TrimSpace(rest) == "" && syntax.ValidName(c.args.Operands[0].Text) {
 			s.set(c.args.Operands[0].Text, single(strings.TrimSpace(line)))
+		}
+	}
+}
+
+// readFields gives the words of the only line that is read to the variables.
+func (r *reader) readFields(s *scope, c *call, fields []string) {
+	if o, ok := c.args.Find("-a"); ok && o.Valued && syntax.ValidName(o.Value.Text) {
+		v := value{list: true}
+		for _, f := range fields {
+			v.items = append(v.items, []string{f})
+		}
+		s.set(o.Value.Text, v)
+	}
+	for i, w := range c.args.Operands {
+		text := ""
+		switch {
+		case i < len(fields) && i == len(c.args.Operands)-1:
+			text = strings.Join(fields[i:], " ")
+		case i < len(fields):
+			text = fields[i]
+		}
+		if syntax.ValidName(w.Text) && !s.splitting {
+			s.set(w.Text, single(text))
 		}
 	}
 }
@@ -204,6 +269,9 @@ func (r *reader) declareBuiltin(s *scope, c *call) {
 
 // testBuiltin: [ -v a[…] ] and [ a[…] -eq 1 ] evaluate the subscript.
 func (r *reader) testBuiltin(s *scope, c *call) {
+	if c.name == "wait" || c.name == "getopts" {
+		r.subscript(s, cmdline.Texts(c.words), c.span)
+	}
 	if c.name != "test" && c.name != "[" {
 		return
 	}

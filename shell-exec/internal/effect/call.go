@@ -56,7 +56,8 @@ func (r *reader) call(s *scope, argv []cmdline.Word, span cmdline.Span) {
 	if c.path.Text == "" || r.unclearName(s, c) {
 		return
 	}
-	if r.defined(s, c) {
+	external := r.external
+	if r.external = false; !external && r.defined(s, c) {
 		return
 	}
 	r.program(s, c)
@@ -102,6 +103,9 @@ func programName(word string) (name string, local bool) {
 var often = strings.Fields(`rm dd sh bash dash zsh sudo shred chmod chown mkfs mkfs.ext4 wipefs shutdown reboot poweroff halt nc mv find curl wget python
 	python3 perl ruby node php xargs busybox rimraf`)
 
+// classes writes a shell's pattern as package path has it.
+var classes = strings.NewReplacer("[!", "[^", "[:alpha:]", "a-zA-Z", "[:lower:]", "a-z", "[:alnum:]", "a-zA-Z0-9", "[:graph:]", "a-zA-Z0-9", "[:print:]", "a-zA-Z0-9")
+
 // unclearName handles a program that is not known, or that is a pattern of files.
 func (r *reader) unclearName(s *scope, c *call) bool {
 	name := c.path.Text
@@ -113,7 +117,7 @@ func (r *reader) unclearName(s *scope, c *call) bool {
 		return r.unknownName(s, c)
 	case cmdline.Pattern(name):
 		r.advise(s, RunUnknown, "the program's name is a pattern", "Write the program's name", c.span)
-		pattern := cmdline.Plain(c.name)
+		pattern := classes.Replace(cmdline.Plain(c.name))
 		for _, n := range often {
 			if ok, err := path.Match(pattern, n); ok && err == nil {
 				r.call(s.within(cmdline.Show(name)), append([]cmdline.Word{c.path.With(n)}, c.words...), c.span)
@@ -133,6 +137,9 @@ func (r *reader) unknownName(s *scope, c *call) bool {
 		c.name, c.local = base, true
 		r.report.Commands[r.current].Argv[0], r.report.Commands[r.current].Local = base, true
 		return false
+	}
+	if r.connected && cmdline.OnlyUnknown(name) {
+		r.flag(s, ConnectShell, "runs what comes from a network connection", c.span)
 	}
 	if r.downloaded && cmdline.OnlyUnknown(name) {
 		r.flag(s, RunDownloaded, "runs what it downloads", c.span)
@@ -173,8 +180,10 @@ func (r *reader) callFunction(s *scope, c *call, body *syntax.Stmt) {
 	if inner.params == nil {
 		inner.params = []cmdline.Word{}
 	}
+	inner.shifts, inner.locals = 0, map[string]*value{}
 	r.calling = append(r.calling, key)
 	r.statement(inner, body)
+	inner.restore()
 	r.calling = r.calling[:len(r.calling)-1]
 	s.output.add(inner.output)
 	s.dir = inner.dir
@@ -184,6 +193,10 @@ func (r *reader) callFunction(s *scope, c *call, body *syntax.Stmt) {
 func (r *reader) program(s *scope, c *call) {
 	if r.written(s, c) {
 		return
+	}
+	if name := r.realName(s, c); name != "" {
+		c.name = name
+		r.report.Commands[r.current].Argv[0] = name
 	}
 	c.row, _ = r.table.Find([]cmdline.Word{c.path.With(c.name)})
 	if c.row == nil {
@@ -215,6 +228,22 @@ func (r *reader) program(s *scope, c *call) {
 	printed := s.output
 	s.output = outer
 	s.output.add(printed)
+}
+
+// realName is the program that the script has copied or linked to this name.
+func (r *reader) realName(s *scope, c *call) string {
+	if len(r.renamed) == 0 {
+		return ""
+	}
+	if c.local {
+		return r.renamed[s.join(c.path.Text)]
+	}
+	for p, name := range r.renamed {
+		if path.Base(p) == c.name && r.pathChanged {
+			return name
+		}
+	}
+	return ""
 }
 
 // handed looks for a command among the arguments of a program that nothing is known
@@ -279,6 +308,7 @@ func (r *reader) acts(s *scope, c *call) {
 		act := &c.row.Acts[i]
 		if act.Effect != "none" && act.Does(c.args) {
 			r.advise(s, Kind(act.Effect), c.row.Name+" "+act.Why, act.Do, c.span)
+			s.output.secret = s.output.secret || Kind(act.Effect) == ReadSecret
 		}
 	}
 }
@@ -300,7 +330,7 @@ func (r *reader) operands(s *scope, c *call) {
 		}
 		operands = r.assignments(s, operands)
 	}
-	if c.row.First != "" && len(operands) > 0 {
+	if c.row.First != "" && len(operands) > 0 && !(c.row.Model == "mode" && c.args.Has("--reference")) {
 		r.role(s, c, c.row.First, operands[0], c.row.Name)
 		operands = operands[1:]
 	}
@@ -355,7 +385,9 @@ func (r *reader) wrapped(s *scope, c *call, argv []cmdline.Word) {
 	if c.row.Model == "setarch" && !strings.Contains(argv[0].Text, "/") && len(argv) > 1 && r.isArchitecture(argv[0].Text) {
 		argv = argv[1:]
 	}
+	r.external = true
 	r.call(inner, argv, c.span)
+	r.external = false
 	s.output.add(inner.output)
 	if c.name == "builtin" || c.name == "command" || c.name == "exec" {
 		s.dir = inner.dir
@@ -443,7 +475,7 @@ func (r *reader) passes(s *scope) {
 
 func (r *reader) printsContent(s *scope, c *call) {
 	if len(c.args.Operands) > 0 && c.args.Operands[0].Text != "-" {
-		out := flow{kind: content}
+		out := flow{kind: content, root: c.args.Operands[0].Text}
 		if len(c.args.Operands) == 1 {
 			if c.args.Operands[0].Text == pipeName && r.lastProcess != nil {
 				out = r.processes[r.lastProcess]

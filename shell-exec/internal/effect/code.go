@@ -17,11 +17,7 @@ func (r *reader) interpreter(s *scope, c *call) {
 			r.write(s, w, c.name+" -i")
 		}
 	}
-	if o, ok := c.args.Find("-m"); ok && o.Value.Text == "timeit" {
-		for _, w := range c.words {
-			r.code(s, c, c.row.Language, w)
-		}
-	}
+	r.pythonModule(s, c)
 	for _, o := range c.args.Options {
 		if role := c.row.Options[o.Name]; (role == "code" || role == "module") && o.Valued {
 			return
@@ -34,6 +30,32 @@ func (r *reader) interpreter(s *scope, c *call) {
 		s.output.add(flow{kind: literal, text: "1"}) // --version
 	default:
 		r.codeFlow(s, c, s.input)
+	}
+}
+
+// pythonModule is python -m: most modules are programs under their own names too.
+func (r *reader) pythonModule(s *scope, c *call) {
+	o, ok := c.args.Find("-m")
+	if c.row.Language != "python" {
+		if len(c.args.Operands) == 0 {
+			return
+		}
+		ok = false
+	}
+	switch {
+	case ok && o.Value.Text == "timeit":
+		for _, w := range c.words {
+			r.code(s, c, c.row.Language, w)
+		}
+	case ok && o.Valued:
+		if row, _ := r.table.Find([]cmdline.Word{o.Value}); row != nil {
+			r.call(s.within(c.name+" -m"), append([]cmdline.Word{o.Value}, c.args.Operands...), c.span)
+		}
+	case len(c.args.Operands) > 0 && c.args.Operands[0].Text != "-":
+		name, _ := programName(c.args.Operands[0].Text)
+		if row, _ := r.table.Find([]cmdline.Word{c.path.With(name)}); row != nil && strings.Contains(name, ".") {
+			r.call(s.within(c.name), append([]cmdline.Word{c.path.With(name)}, c.args.Operands[1:]...), c.span)
+		}
 	}
 }
 
@@ -68,7 +90,7 @@ var (
 	writing    = regexp.MustCompile(`open\([^)]*["'][wax]\+?b?["']|open\s+\w+\s*,\s*['"]?>|writeFile|File\.write|appendFile|write_text|write_bytes|file_put_contents|createWriteStream`)
 	unhiding   = regexp.MustCompile(`(?s)(exec|eval|Function|system|os\.system|subprocess\.\w+)\s*\(?.{0,80}(b64decode|b32decode|base64_decode|atob\(|Buffer\.from\([^)]*base64|fromhex|unhexlify|codecs\.decode|pack\s*\(?\s*["'][Hmu]|decode64|decode_base64|zlib\.decompress|marshal\.loads|rot13)`)
 	characters = regexp.MustCompile(`chr\(\d+\)\s*[.+]\s*chr\(\d+\)|fromCharCode\(|map\(\s*chr|chr\(\w+\)\s*for|bytes\(\[|bytearray\(\[|\.map\(&:chr\)|pack\(["'][cCU]\*|join\b[^;]*\bchr\b|\bchr\b[^;]*\bjoin\b|\[::-1\]|\.reverse\(\)`)
-	joining    = regexp.MustCompile(`(?s)socket.*(dup2|pty\.spawn|/bin/(ba)?sh|cmd\.exe)|net\.(connect|Socket).*(spawn|exec|pipe)|TCPSocket.*(exec|popen|spawn)|fsockopen.*(exec|proc_open)`)
+	joining    = regexp.MustCompile(`(?s)socket.*(dup2|pty\.spawn|/bin/(ba)?sh|cmd\.exe)|net["']?\)?\.(connect|Socket|createConnection).*(spawn|exec|pipe)|IO::Socket.*(system|exec|fdopen)|TCPSocket.*(exec|popen|spawn)|fsockopen.*(exec|proc_open)`)
 	quotedText = regexp.MustCompile("\"((?:[^\"\\\\\\n]|\\\\.)*)\"|'((?:[^'\\\\\\n]|\\\\.)*)'|`([^`]*)`|\\b[qm]?[qx]?[qxw]\\{([^}]*)\\}|%[qQxwWi]?\\{([^}]*)\\}|\\bqx?/([^/]*)/|\\bq[qxw]?\\(([^)]*)\\)|%[qQxwW]?\\(([^)]*)\\)|\\bq[qxw]?\\[([^\\]]*)\\]|%[qQxwW]?\\[([^\\]]*)\\]|<<~?['\"]?(?:EOS|EOF|SH)['\"]?\\n([^~]*?)\\n\\s*(?:EOS|EOF|SH)\\b")
 	lists      = regexp.MustCompile(`((?:["'][^"']*["']\s*,\s*(?:\{?\s*\w+\s*:\s*)?[\[(]?\s*)+["'][^"']*["'])`)
 	// "r" + "m" is one text, and so are two literals side by side.

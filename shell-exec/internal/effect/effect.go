@@ -118,7 +118,7 @@ func newReader(w World) (*reader, *scope, error) {
 	}
 	r := &reader{
 		world: w, table: table, models: models(), places: places(w), current: -1,
-		seen: map[same]bool{}, files: map[string]flow{}, called: map[string]bool{},
+		seen: map[same]bool{}, files: map[string]flow{}, renamed: map[string]string{}, called: map[string]bool{},
 		decodedTexts: map[string]bool{},
 	}
 	s := &scope{vars: &variables{own: map[string]value{}}, functions: map[string]function{}, aliases: map[string]alias{},

@@ -26,7 +26,7 @@ var uses = usesOf(map[use]string{
 	script:  "PROMPT_COMMAND",
 	command: `GIT_SSH_COMMAND GIT_SSH GIT_PAGER PAGER GIT_EDITOR EDITOR VISUAL GIT_EXTERNAL_DIFF GIT_SEQUENCE_EDITOR GIT_ASKPASS SSH_ASKPASS
 		SUDO_ASKPASS MANPAGER LESSOPEN LESSCLOSE LESSEDIT BROWSER SYSTEMD_PAGER GIT_PROXY_COMMAND RSYNC_RSH CVS_RSH FCEDIT PSQL_EDITOR
-		PSQL_PAGER GH_PAGER GH_EDITOR AWS_PAGER DELTA_PAGER BAT_PAGER TAR_OPTIONS CARGO_BUILD_RUSTC_WRAPPER RUSTC_WRAPPER CC_WRAPPER`,
+		PSQL_PAGER GH_PAGER GH_EDITOR AWS_PAGER DELTA_PAGER BAT_PAGER CARGO_BUILD_RUSTC_WRAPPER RUSTC_WRAPPER CC_WRAPPER`,
 	editing: "EXINIT VIMINIT GVIMINIT LESS",
 	loads: `LD_PRELOAD LD_AUDIT LD_LIBRARY_PATH DYLD_INSERT_LIBRARIES DYLD_LIBRARY_PATH BASH_ENV ENV SHELLOPTS BASHOPTS PERL5OPT PERL5DB
 		PYTHONSTARTUP PYTHONBREAKPOINT RUBYOPT GCONV_PATH LD_DEBUG_OUTPUT GIT_CONFIG_PARAMETERS GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM
@@ -55,7 +55,7 @@ const usual = " cat less more most vim vi nvim nano emacs code true false delta 
 
 // exported looks at a variable that other programs will see.
 func (r *reader) exported(s *scope, name string, v value, span cmdline.Span) {
-	for _, t := range v.texts {
+	for _, t := range slices.Concat(v.texts, v.all()) {
 		if t == "" {
 			continue
 		}
@@ -68,6 +68,8 @@ func (r *reader) exported(s *scope, name string, v value, span cmdline.Span) {
 			continue
 		}
 		switch {
+		case name == "TAR_OPTIONS":
+			r.shell(s, cmdline.At("tar "+t, span), name)
 		case name == "PATH":
 			r.path(s, t, span)
 		case name == "HOME" && r.world.Home != "" && t != r.world.Home:
@@ -116,6 +118,15 @@ func (r *reader) used(s *scope, name, t string, u use, span cmdline.Span) {
 			r.makefile(s, strings.ReplaceAll(t[at+7:], `\ `, " "), span)
 		}
 	case loads:
+		if hidesCode(t) {
+			r.shell(s, cmdline.At(`: "`+t+`"`, span), name)
+		}
+		if at := strings.IndexByte(t, '!'); at >= 0 && name == "GIT_CONFIG_PARAMETERS" {
+			r.shell(s, cmdline.At(strings.Trim(t[at+1:], `'"`), span), name)
+		}
+		if known, ok := r.file(s, t); ok {
+			r.shellFlow(s, known, nil, name, span)
+		}
 		if t != "/dev/null" {
 			r.flag(s, RunHijacked, name+" makes other programs load code", span)
 		}

@@ -50,6 +50,9 @@ func (r *reader) copied(s *scope, from []cmdline.Word, to cmdline.Word) {
 	if ok && where {
 		r.files[p] = known
 	}
+	if name, local := programName(from[0].Text); where && !local && strings.Contains(from[0].Text, "/") {
+		r.renamed[p], r.renamed[p+"/"+name] = name, name
+	}
 }
 
 func (r *reader) moved(s *scope, c *call, w, to cmdline.Word) {
@@ -81,6 +84,7 @@ func (r *reader) rsync(s *scope, c *call) {
 	for _, w := range operands {
 		if isRemote(w.Text) || strings.Contains(w.Text, "://") {
 			r.flag(s, RunRemote, "rsync moves files to or from another machine", c.span)
+			r.remoteCopy(s, c)
 			return
 		}
 	}
@@ -95,6 +99,15 @@ func (r *reader) rsync(s *scope, c *call) {
 		}
 	}
 	r.write(s, to, "rsync to")
+}
+
+// remoteCopy: credentials are not copied to another machine, whichever it is.
+func (r *reader) remoteCopy(s *scope, c *call) {
+	for i, w := range c.args.Operands {
+		if !isRemote(w.Text) && i < len(c.args.Operands)-1 && r.places.Of(s.dir, w.Text, true) == place.Secret {
+			r.flag(s, SendSecret, c.name+" sends "+cmdline.Show(w.Text)+", which holds credentials", c.span)
+		}
+	}
 }
 
 // deleteBeneath: what is in the directory may go, not the directory.
@@ -166,6 +179,15 @@ func (r *reader) tar(s *scope, c *call) {
 	}
 	for _, w := range c.args.Operands {
 		r.readArgument(s, w)
+	}
+}
+
+// zip -m deletes what it has packed.
+func (r *reader) zip(s *scope, c *call) {
+	if c.args.Has("-m", "--move") && len(c.args.Operands) > 1 {
+		for _, w := range c.args.Operands[1:] {
+			r.delete(s, w, true, "zip -m", c.span)
+		}
 	}
 }
 
@@ -241,6 +263,15 @@ func (r *reader) mktemp(s *scope, c *call) {
 }
 
 func (r *reader) basename(s *scope, c *call) {
+	if c.name == "readlink" && !c.args.Has("-f", "-e", "-m", "--canonicalize") || len(c.args.Operands) != 1 {
+		return
+	}
+	if c.name == "realpath" || c.name == "readlink" {
+		if p := s.join(c.args.Operands[0].Text); p != "" {
+			s.output.add(flow{kind: literal, text: p})
+		}
+		return
+	}
 	if len(c.words) != 1 || strings.ContainsFunc(c.words[0].Text, cmdline.IsMark) {
 		return
 	}
@@ -249,10 +280,6 @@ func (r *reader) basename(s *scope, c *call) {
 		s.output.add(flow{kind: literal, text: path.Base(t)})
 	case "dirname":
 		s.output.add(flow{kind: literal, text: path.Dir(t)})
-	case "realpath":
-		if p := s.join(t); p != "" {
-			s.output.add(flow{kind: literal, text: p})
-		}
 	}
 }
 

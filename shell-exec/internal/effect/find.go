@@ -18,7 +18,8 @@ var (
 // search is a find command line taken apart.
 type search struct {
 	roots    []cmdline.Word
-	filtered bool // not everything beneath the roots is found
+	filtered bool   // not everything beneath the roots is found
+	name     string // what -name asks for, if that is one name
 	deletes  bool
 	execs    [][]cmdline.Word
 	writes   []cmdline.Word
@@ -33,7 +34,7 @@ func (r *reader) find(s *scope, c *call) {
 		r.found(s, c, f, root)
 	}
 	if root := s.join(f.roots[0].Text); len(f.execs) == 0 && !f.deletes && len(f.roots) == 1 && root != "" {
-		s.output.add(flow{kind: names, root: root, filtered: f.filtered})
+		s.output.add(flow{kind: names, root: root, filtered: f.filtered, hint: f.name})
 	}
 }
 
@@ -63,6 +64,8 @@ func (r *reader) oneOf(s *scope, f search, root cmdline.Word) string {
 	dir := root.Text
 	if p, _, ok := place.Absolute(s.dir, dir); ok && place.IsSystem(p) {
 		dir = "/usr/lib" // something of the system
+	} else if f.name == ".git" {
+		return strings.TrimSuffix(dir, "/") + "/.git"
 	}
 	return strings.TrimSuffix(dir, "/") + "/" + hole
 }
@@ -118,6 +121,9 @@ func (f *search) expression(words []cmdline.Word) {
 			f.filtered = true
 		case slices.Contains(filters, t) && len(words) > 0:
 			v := words[0].Text
+			if f.name = ""; (t == "-name" || t == "-iname") && !strings.ContainsAny(v, "*?[") {
+				f.name = v
+			}
 			f.filtered = f.filtered || strings.Trim(v, "*./") != "" && !cmdline.Unknown(v)
 			words = words[1:]
 		default:

@@ -91,6 +91,9 @@ func (r *reader) gitConfig(s *scope, c *call) {
 }
 
 func (r *reader) gitRoot(s *scope, c *call) {
+	if c.args.Has("--git-dir", "--absolute-git-dir", "--git-common-dir") {
+		s.output.add(flow{kind: literal, text: ".git\n"})
+	}
 	if c.args.Has("--show-toplevel", "--show-cdup") && len(r.world.Workspace) > 0 {
 		s.output.add(flow{kind: literal, text: r.world.Workspace[0] + "\n"})
 	}

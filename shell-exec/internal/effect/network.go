@@ -1,6 +1,7 @@
 package effect
 
 import (
+	"path"
 	"regexp"
 	"strings"
 
@@ -78,6 +79,9 @@ func (r *reader) sends(s *scope, c *call, role string, w cmdline.Word) {
 		file = w.Text[at+1:]
 	}
 	if file == "" {
+		if cmdline.Unknown(w.Text) && r.secret && !staysHere(c.words) {
+			r.flag(s, SendSecret, c.name+" sends credentials", c.span)
+		}
 		if cmdline.Unknown(w.Text) && !staysHere(c.words) {
 			r.flag(s, SendUnknown, c.name+" sends a text that is not known before", c.span)
 		}
@@ -111,6 +115,11 @@ func (r *reader) sendsInput(s *scope, c *call) {
 
 // download: what an option does not say is done by the operands of httpie and its like.
 func (r *reader) download(s *scope, c *call) {
+	for _, w := range c.words {
+		if r.secret && cmdline.Unknown(w.Text) && !staysHere(c.words) {
+			r.flag(s, SendSecret, c.name+" sends credentials", c.span)
+		}
+	}
 	for _, w := range c.args.Operands {
 		if strings.HasSuffix(w.Text, "@-") {
 			r.sendsInput(s, c)
@@ -127,6 +136,13 @@ func (r *reader) download(s *scope, c *call) {
 // placesOfOutput remembers files that hold a download, so that running them is known
 // for what it is. It says whether something comes out.
 func (r *reader) placesOfOutput(s *scope, c *call) bool {
+	if c.name == "wget" && !c.args.Has("-O", "--output-document") || c.name == "curl" && c.args.Has("-O", "--remote-name") {
+		for _, w := range c.args.Operands {
+			if p := s.join(path.Base(w.Text)); p != "" {
+				r.files[p] = flow{kind: download}
+			}
+		}
+	}
 	o, ok := c.args.Find("-o", "--output", "-O", "--output-document")
 	if !ok || !o.Valued || o.Value.Text == "-" {
 		return true
@@ -153,11 +169,12 @@ func (r *reader) netcat(s *scope, c *call) {
 	if s.input.interactive {
 		r.flag(s, ConnectShell, "joins an interactive shell to the network", c.span)
 	}
-	if here || len(c.words) == 0 {
+	if here || len(c.words) == 0 || c.name == "openssl" && c.words[0].Text != "s_client" {
 		return
 	}
 	if s.input.secret {
 		r.flag(s, SendSecret, "sends credentials", c.span)
 	}
+	r.connected = true
 	r.flag(s, ConnectRaw, c.name+" opens a raw connection", c.span)
 }

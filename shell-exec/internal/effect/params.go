@@ -69,10 +69,18 @@ func (s *scope) param(name string) value {
 		return v
 	}
 	n, err := strconv.Atoi(name)
-	if err != nil || n > len(s.params) {
+	if err != nil {
 		return single("")
 	}
-	return single(s.params[n-1].Text)
+	var v value
+	for i := n - 1; i <= n-1+min(s.shifts, maxTexts); i++ {
+		if i < len(s.params) {
+			v = v.or(single(s.params[i].Text))
+		} else {
+			v = v.or(single(""))
+		}
+	}
+	return v
 }
 
 // parameter expands $name and ${name…}.
@@ -156,7 +164,7 @@ func (r *reader) operator(s *scope, p *syntax.ParamExp, v value) (value, bool) {
 		return v.orElse(hole), true
 	case syntax.OtherParamOps:
 		r.promptCode(s, p, v)
-		return unknownValue, true
+		return transformed(p, v), true
 	}
 	return value{}, false
 }
@@ -189,6 +197,23 @@ func (v value) instead(other string) value {
 		}
 	}
 	return single("").or(single(other))
+}
+
+// transformed is ${x@L} and its like, where they make a text of a text.
+func transformed(p *syntax.ParamExp, v value) value {
+	change := map[string]func(string) string{"L": strings.ToLower, "U": strings.ToUpper, "E": cmdline.Decode, "Q": cmdline.Quote}
+	f := change[p.Exp.Word.Lit()]
+	if f == nil || v.list {
+		return unknownValue
+	}
+	var out value
+	for _, t := range v.texts {
+		if cmdline.Unknown(t) {
+			return unknownValue
+		}
+		out = out.or(single(f(t)))
+	}
+	return out
 }
 
 // promptCode: ${x@P} runs the substitutions that it finds in the value.
@@ -261,6 +286,10 @@ func (r *reader) arithmetic(s *scope, x syntax.ArithmExpr) {
 		case *syntax.CmdSubst:
 			r.substitution(s, n)
 			return false
+		case *syntax.Lit:
+			if strings.Contains(n.Value, `\$(`) || strings.Contains(n.Value, "\\`") {
+				hidden(n, []string{cmdline.Unescape(n.Value, true)})
+			}
 		case *syntax.SglQuoted:
 			hidden(n, []string{n.Value})
 		case *syntax.Word:
@@ -281,7 +310,10 @@ func (r *reader) arithmetic(s *scope, x syntax.ArithmExpr) {
 // subscript: bash runs $( … ) in an array's subscript that it is given as data.
 func (r *reader) subscript(s *scope, texts []string, span cmdline.Span) {
 	for _, t := range texts {
-		if strings.Contains(t, "[") && hidesCode(t) {
+		if v, ok := s.vars.find(t); ok && syntax.ValidName(t) {
+			t = strings.Join(v.texts, " ")
+		}
+		if t = cmdline.Plain(t); strings.Contains(t, "[") && hidesCode(t) {
 			r.flag(s, RunDecoded, "an array's subscript that is given as data is run as code", span)
 		}
 	}

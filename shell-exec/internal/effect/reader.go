@@ -34,11 +34,16 @@ type reader struct {
 	models  map[string]model
 	current int // index of the command that is looked at, or -1
 
-	files        map[string]flow // written earlier in the same script
+	files        map[string]flow   // written earlier in the same script
+	renamed      map[string]string // programs under a name that the script gave them
 	processes    map[*syntax.ProcSubst]flow
 	lastProcess  *syntax.ProcSubst
 	called       map[string]bool // functions
 	calling      []invocation
+	separators   string          // IFS of this command only
+	pathChanged  bool            // PATH has been set
+	integers     map[string]bool // variables whose values are evaluated
+	external     bool            // the next call is not of a function or an alias
 	recalling    bool            // what is read has been typed before
 	defines      bool            // it has defined a function or an alias
 	rewrites     bool            // an alias changes the grammar
@@ -47,6 +52,7 @@ type reader struct {
 	decodedTexts map[string]bool // what decoders printed
 	decoded      bool            // a decoder printed something that is not known
 	downloaded   bool            // a download is part of some word
+	secret       bool            // credentials are part of some word
 	hints        []string        // what may be in the output of substitutions
 }
 
@@ -147,6 +153,9 @@ func (r *reader) salvage(s *scope, text string) {
 		}
 		file, err := cmdline.Parse(withoutKeywords(part), cmdline.Bash)
 		if err != nil {
+			file, err = cmdline.Parse(unquoted.Replace(withoutKeywords(part)), cmdline.Bash)
+		}
+		if err != nil {
 			continue
 		}
 		inner := s.sub()
@@ -154,6 +163,8 @@ func (r *reader) salvage(s *scope, text string) {
 		r.statements(inner, file.Stmts)
 	}
 }
+
+var unquoted = strings.NewReplacer("'", "", `"`, "", `\`, "")
 
 // withoutKeywords is a part of a broken construct as the command in it.
 func withoutKeywords(part string) string {

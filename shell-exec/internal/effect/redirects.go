@@ -15,6 +15,9 @@ type target struct {
 	appends bool
 }
 
+// connection stands for the path of what goes to another machine.
+const connection = "/dev/tcp"
+
 // redirects reads a statement's redirections: what is written and read, and what the
 // command finds on its standard input.
 func (r *reader) redirects(s *scope, st *syntax.Stmt) []target {
@@ -123,7 +126,11 @@ func (r *reader) outputFile(s *scope, d *syntax.Redirect) []target {
 	r.lastProcess = nil
 	for _, t := range r.flat(s, d.Word) {
 		span := s.span(d)
-		if r.network(s, t, span) || r.lastProcess != nil {
+		if r.network(s, t, span) {
+			targets = append(targets, target{path: connection})
+			continue
+		}
+		if r.lastProcess != nil {
 			continue
 		}
 		r.write(s, cmdline.At(t, span), d.Op.String())
@@ -170,6 +177,10 @@ func (r *reader) remember(t target, f flow) {
 		f = old
 	}
 	r.files[t.path] = f
+	if name, local := programName(f.root); f.kind == content && !local && strings.Contains(f.root, "/") {
+		r.renamed[t.path] = name
+		delete(r.files, t.path)
+	}
 }
 
 // file is what the script wrote to a file before.

@@ -54,8 +54,10 @@ func (r *reader) codeRole(s *scope, c *call, role string, w cmdline.Word, how st
 		r.sedCode(s, c, w)
 	case "editor":
 		r.editorCommand(s, c, w)
+	case "editor-file":
+		r.editorFile(s, c, w)
 	case "gdb":
-		r.debuggerCommand(s, w)
+		r.debuggerCommand(s, c, w)
 	case "make":
 		r.makefile(s, w.Text, c.span)
 	case "makefile":

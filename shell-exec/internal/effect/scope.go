@@ -15,8 +15,11 @@ type scope struct {
 	vars       *variables
 	functions  map[string]function
 	aliases    map[string]alias
-	dir        string         // "" where it is not known
-	params     []cmdline.Word // $1…; nil where they are not known
+	dir        string            // "" where it is not known
+	params     []cmdline.Word    // $1…; nil where they are not known
+	shifts     int               // how many more of them may have been dropped
+	looping    int               // branches that are a loop which is followed round by round
+	locals     map[string]*value // of the function, with what they were outside; nil outside of one
 	arg0       string
 	branches   int    // how many conditions the current statement depends on
 	splitting  bool   // IFS has been set
@@ -74,6 +77,29 @@ func (s *scope) sub() *scope {
 	c.functions, c.aliases = maps.Clone(s.functions), maps.Clone(s.aliases)
 	c.output = flow{}
 	return &c
+}
+
+// local keeps what a variable is outside the function that has one of that name.
+func (s *scope) local(name string) {
+	if s.locals == nil || s.locals[name] != nil {
+		return
+	}
+	if v, ok := s.vars.find(name); ok {
+		s.locals[name] = &v
+		return
+	}
+	s.locals[name] = &value{}
+}
+
+// restore is the end of the function.
+func (s *scope) restore() {
+	for name, v := range s.locals {
+		if v.texts == nil && !v.list {
+			delete(s.vars.own, name)
+			continue
+		}
+		s.set(name, *v)
+	}
 }
 
 // within is the scope of what a command runs: it has the same variables.
@@ -135,8 +161,12 @@ func (f *flow) add(o flow) {
 // hints joins what may be in either.
 func hints(f, o flow) string {
 	switch {
-	case f.hint == "" && o.hint == "" && (f.kind != literal || o.kind <= literal):
-		return ""
+	case f.kind == nothing:
+		return o.hint
+	case o.kind == nothing:
+		return f.hint
+	case f.kind == literal && o.kind == literal && f.hint == "" && o.hint == "":
+		return "" // both are known
 	case len(f.hint)+len(o.hint)+len(f.text)+len(o.text) > maxHint:
 		return ""
 	}

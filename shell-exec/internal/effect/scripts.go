@@ -39,6 +39,9 @@ func (r *reader) awkCode(s *scope, c *call, w cmdline.Word) {
 			r.awkGuess(s, c, code)
 		}
 	}
+	if containsAny(code, "/inet/tcp/", "/inet/udp/") {
+		r.flag(s, ConnectShell, "awk opens a connection", c.span)
+	}
 	if strings.Contains(code, "print") {
 		s.output.add(flow{kind: something, hint: strings.Join(append(literalsOf(code), s.input.text), "\n")})
 	}
@@ -221,10 +224,35 @@ func (r *reader) editor(s *scope, c *call) {
 	}
 }
 
+// editorFile is a file of editor commands: one that the script has made is read.
+func (r *reader) editorFile(s *scope, c *call, w cmdline.Word) {
+	f, ok := r.file(s, w.Text)
+	if w.Text == pipeName && r.lastProcess != nil {
+		f, ok = r.processes[r.lastProcess], true
+	}
+	if ok && f.kind == literal {
+		for _, line := range strings.Split(f.text, "\n") {
+			r.editorCommand(s, c, w.With(line))
+		}
+	}
+}
+
+var editorTerminal = regexp.MustCompile(`^(?:\w+\s+)*term(?:inal)?!?\s+(?:\+\+\S+\s+)*(.+)`)
+
 func (r *reader) editorCommand(s *scope, c *call, w cmdline.Word) {
 	t := strings.TrimLeft(w.Text, ": ")
-	if at := strings.IndexByte(t, '!'); at == 0 || at > 0 && containsAny(t, "r !", "%!", "|!", "w !", "silent !", "sil !") {
+	at := strings.IndexByte(t, '!')
+	name, _, _ := strings.Cut(strings.TrimSpace(t[at+1:]), " ")
+	if name, _ = programName(name); at == 0 || at > 0 && (containsAny(t, "r !", "%!", "|!", "w !", "silent !", "sil !") || slices.Contains(often, name)) {
 		r.shell(s, w.With(t[at+1:]), c.name)
+	}
+	if m := editorTerminal.FindStringSubmatch(t); m != nil {
+		r.shell(s, w.With(m[1]), c.name)
+	}
+	if strings.HasPrefix(t, "exe") {
+		for _, text := range literalsOf(concatenation.ReplaceAllString(t, "")) {
+			r.editorCommand(s, c, w.With(text))
+		}
 	}
 	if containsAny(t, "system(", "shell-command", "call-process", "start-process", "delete-directory", "delete-file", "os.execute", "py3", "python", "perl", "lua", "job_start", "termopen", "jobstart") {
 		r.code(s, c, c.name, w.With(t))
@@ -236,7 +264,7 @@ func (r *reader) editorCommand(s *scope, c *call, w cmdline.Word) {
 
 var (
 	sqlShells = []string{".shell ", ".system ", `\! `, "system ", `\!`, "!"}
-	sqlLosses = regexp.MustCompile(`(?i)\bDROP\s+(DATABASE|TABLE|SCHEMA)\b|\bTRUNCATE\b|\bCOPY\b.*\bPROGRAM\b`)
+	sqlLosses = regexp.MustCompile(`(?i)\bDROP\s+(DATABASE|TABLE|SCHEMA)\b|\bTRUNCATE\b|\bCOPY\b.*\bPROGRAM\b|\bdropDatabase\(|\.drop\(\)|\bdeleteMany\(\{\}\)|\bFLUSHALL\b`)
 	sqlDelete = regexp.MustCompile(`(?i)^\s*DELETE\s+FROM\b`)
 )
 
@@ -252,6 +280,13 @@ func (r *reader) sql(s *scope, c *call) {
 			if script, ok := strings.CutPrefix(t, prefix); ok {
 				r.shell(s, cmdline.At(script, c.span), c.name)
 				break
+			}
+		}
+		if strings.Contains(strings.ToUpper(t), "PROGRAM") {
+			for _, text := range literalsOf(t) {
+				inner := s.within(c.name)
+				inner.exact, inner.outer = false, c.span
+				r.perhapsShell(inner, text, c.name)
 			}
 		}
 		if sqlLosses.MatchString(t) || sqlDelete.MatchString(t) && !strings.Contains(strings.ToUpper(t), "WHERE") {
@@ -328,7 +363,13 @@ func (r *reader) filter(s *scope, c *call) {
 	case "tr":
 		r.translate(s, c)
 		return
-	case "base64", "base32", "xxd", "openssl", "uudecode", "rev", "gpg":
+	case "openssl":
+		if len(c.words) > 0 && c.words[0].Text == "s_client" && s.input.kind == nothing {
+			r.netcat(s, c)
+			s.output.add(flow{kind: download})
+			return
+		}
+	case "base64", "base32", "xxd", "uudecode", "rev", "gpg":
 	default:
 		return
 	}

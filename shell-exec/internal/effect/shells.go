@@ -15,11 +15,11 @@ func models() map[string]model {
 	return map[string]model{
 		"shell": (*reader).shellProgram, "foreign": (*reader).foreignShell, "eval": (*reader).eval, "source": (*reader).source,
 		"cd": (*reader).cd, "pwd": (*reader).pwd, "echo": (*reader).echo, "printf": (*reader).printf, "trap": (*reader).trap,
-		"alias": (*reader).alias, "set": (*reader).setParams, "unset": (*reader).unset, "read": (*reader).readBuiltin,
+		"alias": (*reader).alias, "hash": (*reader).hash, "shift": (*reader).shift, "set": (*reader).setParams, "unset": (*reader).unset, "read": (*reader).readBuiltin,
 		"declare": (*reader).declareBuiltin, "test": (*reader).testBuiltin, "kill": (*reader).kill, "pkill": (*reader).pkill,
 		"xargs": (*reader).xargs, "parallel": (*reader).parallel, "loose": (*reader).loose, "daemon": (*reader).daemon,
-		"find": (*reader).find, "fd": (*reader).fd, "copy": (*reader).copy, "rsync": (*reader).rsync, "tee": (*reader).tee,
-		"dd": (*reader).dd, "mode": (*reader).mode, "tar": (*reader).tar, "grep": (*reader).grep, "filter": (*reader).filter,
+		"find": (*reader).find, "fd": (*reader).fd, "copy": (*reader).copy, "rsync": (*reader).rsync, "remote-copy": (*reader).remoteCopy, "tee": (*reader).tee,
+		"dd": (*reader).dd, "mode": (*reader).mode, "tar": (*reader).tar, "zip": (*reader).zip, "grep": (*reader).grep, "filter": (*reader).filter,
 		"mktemp": (*reader).mktemp, "basename": (*reader).basename, "which": (*reader).which, "list": (*reader).listFiles,
 		"disk": (*reader).disk, "sysctl": (*reader).sysctl, "schedule": (*reader).schedule, "terminal": (*reader).terminal,
 		"interpreter": (*reader).interpreter, "awk": (*reader).awk, "sed": (*reader).sed, "editor": (*reader).editor,
@@ -185,6 +185,9 @@ func (r *reader) bareShell(s *scope, c *call, interactive bool) {
 	}
 	switch s.input.kind {
 	case nothing:
+		if r.connected {
+			r.flag(s, ConnectShell, "a shell beside a network connection", c.span)
+		}
 		r.flag(s, RunTerminal, c.name+" without a script waits for commands that nobody has judged", c.span)
 	case content:
 		r.flag(s, RunFile, c.name+" runs a file that has not been read", c.span)
@@ -195,6 +198,9 @@ func (r *reader) bareShell(s *scope, c *call, interactive bool) {
 
 // shellInput is a shell that reads its script from standard input.
 func (r *reader) shellInput(s *scope, how string, span cmdline.Span) {
+	if r.connected && s.input.kind >= something {
+		r.flag(s, ConnectShell, how+" runs what comes from a network connection", span)
+	}
 	switch in := s.input; in.kind {
 	case literal:
 		if in.decoded {

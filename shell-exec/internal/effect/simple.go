@@ -10,9 +10,13 @@ import (
 
 // simple reads one simple command, or the assignments that stand without one.
 func (r *reader) simple(s *scope, c *syntax.CallExpr) {
+	r.separators = ""
 	for _, a := range c.Assigns {
 		if a.Name != nil {
 			r.assign(s, a, len(c.Args) > 0)
+		}
+		if a.Name != nil && a.Name.Value == "IFS" && a.Value != nil {
+			r.separators = strings.Join(r.flat(s, a.Value), "")
 		}
 	}
 	if len(c.Args) == 0 {
@@ -84,6 +88,7 @@ func (r *reader) patternName(s *scope, glob *syntax.ExtGlob, span cmdline.Span) 
 func (r *reader) assign(s *scope, a *syntax.Assign, forCommand bool) {
 	v := r.assigned(s, a)
 	s.searching = s.searching || a.Name.Value == "CDPATH"
+	r.pathChanged = r.pathChanged || a.Name.Value == "PATH"
 	if !forCommand {
 		r.setVariable(s, a.Name.Value, v, a.Append)
 	}
@@ -130,6 +135,7 @@ func (r *reader) setVariable(s *scope, name string, v value, appends bool) {
 		s.separate(v)
 	}
 	s.searching = s.searching || name == "CDPATH"
+	r.pathChanged = r.pathChanged || name == "PATH"
 	old, known := s.vars.find(name)
 	switch {
 	case appends:
@@ -140,6 +146,9 @@ func (r *reader) setVariable(s *scope, name string, v value, appends bool) {
 		v = r.lookup(s, name).or(v)
 	case s.branches > 0:
 		v = single("").or(v)
+	}
+	if r.integers[name] {
+		r.subscript(s, v.texts, s.outer)
 	}
 	for i, t := range v.texts {
 		if len(t) > maxText || !r.spend(s, len(t)/32) {
@@ -176,11 +185,18 @@ func appended(old, v value) value {
 
 func (r *reader) declare(s *scope, d *syntax.DeclClause) {
 	exported := d.Variant != nil && d.Variant.Value == "export"
+	letters := ""
 	refers := false // declare -n: the name stands for another variable
 	for _, a := range d.Args {
+		if a.Name != nil && d.Variant.Value != "export" && d.Variant.Value != "readonly" && !strings.Contains(letters, "g") {
+			s.local(a.Name.Value)
+		}
 		if a.Naked {
+			if a.Value != nil && strings.HasPrefix(a.Value.Lit(), "-") {
+				letters += a.Value.Lit()
+			}
 			refers = refers || a.Value != nil && strings.HasPrefix(a.Value.Lit(), "-") && strings.Contains(a.Value.Lit(), "n")
-			exported = r.declaredText(s, a, exported) || exported
+			exported = r.declaredText(s, a, letters, exported) || exported
 			continue
 		}
 		if a.Name == nil {
@@ -191,6 +207,10 @@ func (r *reader) declare(s *scope, d *syntax.DeclClause) {
 		if refers {
 			v = unknownValue
 		}
+		v = cased(v, letters)
+		if strings.Contains(letters, "i") {
+			r.integer(s, a.Name.Value, v, s.span(a))
+		}
 		r.setVariable(s, a.Name.Value, v, a.Append)
 		if exported || affects(a.Name.Value) {
 			r.exported(s, a.Name.Value, v, s.span(a))
@@ -198,9 +218,37 @@ func (r *reader) declare(s *scope, d *syntax.DeclClause) {
 	}
 }
 
+// integer: declare -i, after which the shell evaluates every value.
+func (r *reader) integer(s *scope, name string, v value, span cmdline.Span) {
+	if r.integers == nil {
+		r.integers = map[string]bool{}
+	}
+	r.integers[name] = true
+	r.subscript(s, v.texts, span)
+}
+
+// cased: declare -l and -u change the letters of every value.
+func cased(v value, letters string) value {
+	change := strings.ToLower
+	switch {
+	case strings.Contains(letters, "u"):
+		change = strings.ToUpper
+	case !strings.Contains(letters, "l"):
+		return v
+	}
+	out := value{list: v.list, items: v.items}
+	for _, t := range v.texts {
+		out.texts = append(out.texts, change(t))
+	}
+	return out
+}
+
 // declaredText is an option of declare, or an assignment that only expansion makes:
 // export "$x=…". It says whether it was -x.
-func (r *reader) declaredText(s *scope, a *syntax.Assign, exported bool) bool {
+func (r *reader) declaredText(s *scope, a *syntax.Assign, letters string, exported bool) bool {
+	if a.Value == nil && a.Name != nil && strings.Contains(letters, "i") {
+		r.integer(s, a.Name.Value, value{}, s.span(a))
+	}
 	if a.Value == nil {
 		if a.Name != nil && exported {
 			r.exported(s, a.Name.Value, r.lookup(s, a.Name.Value), s.span(a))

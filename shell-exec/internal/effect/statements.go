@@ -27,6 +27,9 @@ func (r *reader) statement(s *scope, st *syntax.Stmt) {
 	s.output = flow{}
 	r.compound(s, st)
 	for _, t := range targets {
+		if t.path == connection && s.output.secret {
+			r.flag(s, SendSecret, "sends credentials", s.span(st))
+		}
 		r.remember(t, s.output)
 	}
 	s.output = outer
@@ -49,7 +52,7 @@ func (r *reader) compound(s *scope, st *syntax.Stmt) {
 	case *syntax.IfClause:
 		r.ifClause(s, c)
 	case *syntax.WhileClause:
-		r.branch(s, func() { r.statements(s, c.Cond); r.statements(s, c.Do) })
+		r.branch(s, func() { r.rounds(s, c) })
 	case *syntax.ForClause:
 		r.forClause(s, c)
 	case *syntax.CaseClause:
@@ -93,8 +96,20 @@ func (r *reader) binary(s *scope, c *syntax.BinaryCmd) {
 		chain, first = append(chain, b), b.X
 	}
 	r.statement(s, first)
+	before := s.vars
+	s.vars = before.layer()
 	for i := len(chain) - 1; i >= 0; i-- {
 		r.listed(s, chain[i])
+	}
+	perhaps := s.vars.own
+	s.vars = before
+	for name, v := range perhaps { // it may not have come to these
+		if old, ok := before.find(name); ok {
+			v = v.or(old)
+		} else if r.world.Env[name] != "" {
+			v = v.or(r.lookup(s, name))
+		}
+		s.set(name, v)
 	}
 }
 
@@ -152,6 +167,21 @@ func (r *reader) branch(s *scope, read func()) {
 	read()
 	s.branches--
 	s.rejoin(before, false)
+}
+
+// rounds follows a loop once, and one that drops parameters until none are left.
+func (r *reader) rounds(s *scope, c *syntax.WhileClause) {
+	looping := s.looping
+	defer func() { s.looping = looping }()
+	s.looping = s.branches
+	for range maxTexts {
+		left := len(s.params)
+		r.statements(s, c.Cond)
+		r.statements(s, c.Do)
+		if len(s.params) == left {
+			return
+		}
+	}
 }
 
 func (r *reader) ifClause(s *scope, c *syntax.IfClause) {

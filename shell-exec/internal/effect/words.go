@@ -358,6 +358,7 @@ func (r *reader) substitution(s *scope, p *syntax.CmdSubst) string {
 	if len(p.Stmts) == 1 && p.Stmts[0].Cmd == nil { // $(<file)
 		inner.output = r.contentOf(s, p.Stmts[0])
 	}
+	r.secret = r.secret || inner.output.secret
 	switch inner.output.kind {
 	case literal:
 		text := strings.TrimRight(inner.output.text, "\n")

@@ -76,6 +76,9 @@ func (f flow) each() string {
 	if !f.filtered {
 		return root
 	}
+	if f.hint == ".git" {
+		return strings.TrimSuffix(root, "/") + "/.git"
+	}
 	if root == "/" {
 		root = "/usr/lib" // something of the system
 	}
@@ -122,6 +125,11 @@ func (r *reader) parallel(s *scope, c *call) {
 
 // loose finds the command among the words of a program with options of all kinds.
 func (r *reader) loose(s *scope, c *call) {
+	if (c.name == "gdb" || c.name == "lldb") && s.input.kind == literal {
+		for _, line := range strings.Split(s.input.text, "\n") {
+			r.debuggerCommand(s, c, cmdline.At(line, c.span))
+		}
+	}
 	for i, w := range c.words {
 		if (w.Text == "--" || w.Text == "--args") && i+1 < len(c.words) {
 			if strings.Contains(c.words[i+1].Text, " ") {
@@ -149,12 +157,15 @@ func (r *reader) loose(s *scope, c *call) {
 	}
 }
 
-func (r *reader) debuggerCommand(s *scope, w cmdline.Word) {
+func (r *reader) debuggerCommand(s *scope, c *call, w cmdline.Word) {
 	t := strings.TrimSpace(w.Text)
 	for _, prefix := range []string{"shell ", "!", "pipe ", "platform shell "} {
 		if rest, ok := strings.CutPrefix(t, prefix); ok {
 			r.shell(s, w.With(rest), "gdb")
 		}
+	}
+	if rest, ok := strings.CutPrefix(t, "python "); ok {
+		r.code(s, c, "python", w.With(rest))
 	}
 }
 
@@ -180,15 +191,20 @@ func (r *reader) schedule(s *scope, c *call) {
 		return
 	}
 	r.flag(s, RunOutside, c.name+" runs commands later, outside the sandbox", c.span)
-	if s.input.kind != literal {
-		return
+	text := s.input.hint
+	if s.input.kind == literal {
+		text = s.input.text
 	}
 	if c.name != "crontab" {
-		r.shell(s, cmdline.At(s.input.text, c.span), c.name)
+		r.shell(s, cmdline.At(text, c.span), c.name)
 		return
 	}
-	for _, line := range strings.Split(s.input.text, "\n") {
-		if fields := strings.Fields(line); len(fields) > 5 && line[0] != '#' {
+	for _, line := range strings.Split(text, "\n") {
+		fields := strings.Fields(line)
+		switch {
+		case len(fields) > 1 && fields[0][0] == '@':
+			r.shell(s, cmdline.At(strings.Join(fields[1:], " "), c.span), c.name)
+		case len(fields) > 5 && line[0] != '#':
 			r.shell(s, cmdline.At(strings.Join(fields[5:], " "), c.span), c.name)
 		}
 	}
