@@ -16,7 +16,7 @@ import (
 	"github.com/multiollama/mcp-server/shared/restrict"
 )
 
-var binary = mcptest.Released("file-read")
+var binary = mcptest.Released("file-read", ".")
 
 // peakMB is the peak of a process's resident memory.
 func peakMB(t *testing.T, pid int) int {

@@ -20,7 +20,7 @@ import (
 	"github.com/multiollama/mcp-server/shared/mcptest"
 )
 
-var released = mcptest.Released("file-write")
+var released = mcptest.Released("file-write", ".")
 
 // house is where a released server lives: the allowed directory, what it keeps, and
 // what it records.

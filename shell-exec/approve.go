@@ -25,6 +25,7 @@ type wish struct {
 	env   map[string]string
 	input string
 	agent bool // with the limits of the vocabulary agent
+	typed bool // argv is a shell that will be typed at
 }
 
 // approved is a command that may be started, and what it is held to.
@@ -64,7 +65,9 @@ func (s *shell) approveWithin(ctx context.Context, b bounds.Bounds, w wish) (san
 	if err != nil {
 		return sandbox.Command{}, err
 	}
-	env, err := s.env.Build(w.env)
+	variables := s.env
+	variables.Terminal = w.typed
+	env, err := variables.Build(w.env)
 	if err != nil {
 		return sandbox.Command{}, err
 	}
@@ -73,7 +76,7 @@ func (s *shell) approveWithin(ctx context.Context, b bounds.Bounds, w wish) (san
 		p = b.Agent
 	}
 	d := p.Judge(policy.Request{
-		Text: w.text, Argv: w.argv, Shell: s.shell, Dir: g.dir, Home: s.home, Workspace: g.dirs, Env: env, Input: w.input, Links: links{},
+		Text: w.text, Argv: w.argv, Shell: s.shell, Dir: g.dir, Home: s.home, Workspace: g.dirs, Env: env, Input: w.input, Links: links{}, Terminal: w.typed,
 	})
 	rules := s.rules(b, g)
 	agreed, err := d.Approved()

@@ -22,13 +22,13 @@ var execSpec = toolkit.Spec{
 type execIn struct {
 	Command string   `json:"command" doc:"Shell command line; with args, a program."`
 	Args    []string `json:"args,omitempty" doc:"Arguments, each as it is."`
-	Dir     string   `json:"cwd,omitempty" path:"read" doc:"Working directory. Default: the first allowed directory."`
+	Dir     string   `json:"cwd,omitempty" path:"read" doc:"Working directory."`
 }
 
 type execOut struct {
 	Stdout    string `json:"stdout"`
 	Stderr    string `json:"stderr"`
-	ExitCode  int    `json:"exitCode" doc:"128 + the signal's number where one ended it."`
+	ExitCode  int    `json:"exitCode"`
 	Signal    string `json:"signal,omitempty"`
 	Truncated bool   `json:"truncated,omitempty"`
 	OutputID  string `json:"outputId,omitempty" doc:"For read_execution_output."`

@@ -14,7 +14,7 @@ import (
 var executeSpec = toolkit.Spec{
 	Name:  "shell_execute",
 	Title: "Run a command, also a long one",
-	Doc: "Run a shell command line. adaptive (the default) waits for a while, then lets it go on and answers its execution_id; foreground waits to the end or the time-out; " +
+	Doc: "Run a shell command line. adaptive waits for a while, then lets it go on; foreground waits to the end or the time-out; " +
 		"background answers at once; detached also outlives this server.",
 	Toolset:     "shell",
 	Effect:      toolkit.Runs,
@@ -25,15 +25,15 @@ var executeSpec = toolkit.Spec{
 type executeIn struct {
 	Command    string            `json:"command" doc:"Shell command line."`
 	Mode       string            `json:"execution_mode,omitempty" default:"adaptive" enum:"foreground|background|detached|adaptive|sync|async" doc:"sync is foreground, async background."`
-	Dir        string            `json:"working_directory,omitempty" path:"read" doc:"Default: the first allowed directory."`
+	Dir        string            `json:"working_directory,omitempty" path:"read"`
 	Env        map[string]string `json:"environment_variables,omitempty" secret:"true"`
-	Input      string            `json:"input_data,omitempty" content:"true" doc:"Standard input, which is empty otherwise."`
+	Input      string            `json:"input_data,omitempty" content:"true" doc:"Standard input; empty otherwise."`
 	Timeout    int               `json:"timeout_seconds,omitempty" min:"1" max:"3600" doc:"Ends the command. Default in foreground: 30."`
 	Foreground int               `json:"foreground_timeout_seconds,omitempty" default:"10" min:"1" max:"300" doc:"How long adaptive waits."`
-	MaxOutput  int               `json:"max_output_size,omitempty" default:"1048576" min:"1024" max:"104857600" doc:"Bytes of each stream in the answer."`
+	MaxOutput  int               `json:"max_output_size,omitempty" default:"1048576" min:"1024" max:"104857600" doc:"Bytes of each stream."`
 	Stderr     bool              `json:"capture_stderr,omitempty" default:"true"`
-	Partial    bool              `json:"return_partial_on_timeout,omitempty" default:"true" doc:"Answer what came until a time-out, rather than an error."`
-	Session    string            `json:"session_id,omitempty" doc:"A word to find executions by."`
+	Partial    bool              `json:"return_partial_on_timeout,omitempty" default:"true" doc:"A time-out is no error."`
+	Session    string            `json:"session_id,omitempty" doc:"To find it by."`
 	terminalWish
 }
 
@@ -41,7 +41,7 @@ type executionOut struct {
 	Success    bool    `json:"success"`
 	ID         string  `json:"execution_id"`
 	Status     string  `json:"status" enum:"completed|running|failed|timeout"`
-	ExitCode   *int    `json:"exit_code,omitempty" doc:"128 + the signal's number where one ended it."`
+	ExitCode   *int    `json:"exit_code,omitempty"`
 	Signal     string  `json:"signal,omitempty"`
 	Stdout     string  `json:"stdout"`
 	Stderr     string  `json:"stderr"`
@@ -61,6 +61,9 @@ type executionOut struct {
 }
 
 func (s *shell) execute(ctx context.Context, in executeIn) (executionOut, error) {
+	if in.Create {
+		return s.executeTyped(ctx, in)
+	}
 	mode, err := process.ParseMode(in.Mode)
 	if err != nil {
 		return executionOut{}, err

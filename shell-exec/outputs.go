@@ -36,12 +36,12 @@ type readOutputIn struct {
 type readOutputOut struct {
 	ID        string `json:"output_id"`
 	Content   string `json:"content"`
-	Size      int    `json:"size" doc:"Bytes of this page."`
+	Size      int    `json:"size"`
 	Total     int64  `json:"total_size"`
-	Truncated bool   `json:"is_truncated" doc:"There is more: go on at next_offset."`
+	Truncated bool   `json:"is_truncated" doc:"Go on at next_offset."`
 	Next      int64  `json:"next_offset,omitempty"`
 	Encoding  string `json:"encoding"`
-	State     string `json:"state" doc:"While running there may be more later."`
+	State     string `json:"state"`
 }
 
 func (s *shell) readOutput(ctx context.Context, in readOutputIn) (readOutputOut, error) {
@@ -88,7 +88,7 @@ type outputOut struct {
 	Type      string `json:"output_type"`
 	Name      string `json:"name"`
 	Size      int64  `json:"size"`
-	Dropped   int64  `json:"dropped,omitempty" doc:"Bytes that were written and not kept."`
+	Dropped   int64  `json:"dropped,omitempty" doc:"Bytes not kept."`
 	State     string `json:"state"`
 	Created   string `json:"created_at"`
 }

@@ -6,15 +6,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/text"
 	"github.com/multiollama/mcp-server/shared/toolkit"
 	"github.com/multiollama/mcp-server/shell-exec/internal/process"
+	"github.com/multiollama/mcp-server/shell-exec/internal/terminal"
 )
 
 var (
 	getSpec = toolkit.Spec{
 		Name: "process_get_execution", Title: "Look at an execution", Toolset: "process", Effect: toolkit.Reads,
-		Doc: "Describe an execution: its state, exit code, output so far, memory and processor. With wait_seconds, once it has ended or the time is over.",
+		Doc: "Describe an execution: its state, exit code, output so far, memory and processor; with wait_seconds, once it has ended.",
 	}
 	listSpec = toolkit.Spec{
 		Name: "process_list", Title: "List executions", Toolset: "process", Effect: toolkit.Reads,
@@ -28,20 +30,25 @@ var (
 
 type getIn struct {
 	ID   string `json:"execution_id"`
-	Wait int    `json:"wait_seconds,omitempty" default:"0" min:"0" max:"300" doc:"Wait so long for its end."`
+	Wait int    `json:"wait_seconds,omitempty" min:"0" max:"300" doc:"For its end."`
 }
 
 type getOut struct {
 	executionOut
 	Command   string            `json:"command"`
-	Env       map[string]string `json:"environment_variables" doc:"Those the caller set; values are not told."`
+	Env       map[string]string `json:"environment_variables" doc:"Values are not told."`
 	Memory    float64           `json:"memory_usage_mb"`
 	CPU       float64           `json:"cpu_usage_percent"`
 	Processes int               `json:"process_count"`
 	Started   string            `json:"started_at"`
+	Monitor   string            `json:"monitor_id,omitempty"`
+	Latest    figures           `json:"metrics,omitempty" doc:"What the monitor saw last."`
 }
 
 func (s *shell) get(ctx context.Context, in getIn) (getOut, error) {
+	if info, err := s.terminals.Get(in.ID); err == nil {
+		return s.getTerminal(ctx, in, info)
+	}
 	r, err := s.runner.Await(ctx, in.ID, time.Duration(in.Wait)*time.Second)
 	if err != nil {
 		return getOut{}, err
@@ -51,8 +58,28 @@ func (s *shell) get(ctx context.Context, in getIn) (getOut, error) {
 		Memory: float64(r.Usage.Memory) / (1 << 20), CPU: 100 * r.Processor(), Processes: r.Usage.Processes,
 		Started: r.Started.UTC().Format(time.RFC3339Nano),
 	}
+	out.Monitor, out.Latest = s.watched(r.ID)
 	for name := range r.Variables {
 		out.Env[name] = "…"
+	}
+	return out, nil
+}
+
+// getTerminal is an execution that runs in a terminal.
+func (s *shell) getTerminal(ctx context.Context, in getIn, info terminal.Info) (getOut, error) {
+	q := terminal.Query{ID: in.ID, Screen: true}
+	if in.Wait > 0 {
+		q.Wait = &terminal.WaitFor{Exit: true, Deadline: time.Duration(in.Wait) * time.Second}
+	}
+	o, err := s.terminals.Output(ctx, q)
+	if err != nil {
+		return getOut{}, err
+	}
+	out := getOut{executionOut: s.asExecution(ctx, o), Command: info.Command, Env: map[string]string{}}
+	out.Started = out.Created
+	out.Monitor, out.Latest = s.watched(in.ID)
+	if w, err := s.terminals.Watch(info.PID); err == nil {
+		out.Processes = len(w.PIDs())
 	}
 	return out, nil
 }
@@ -62,7 +89,7 @@ type listIn struct {
 	Pattern string `json:"command_pattern,omitempty" doc:"A part of the command, or a regular expression."`
 	Session string `json:"session_id,omitempty"`
 	Limit   int    `json:"limit,omitempty" default:"50" min:"1" max:"1000"`
-	Offset  int    `json:"offset,omitempty" default:"0" min:"0"`
+	Offset  int    `json:"offset,omitempty" min:"0"`
 }
 
 type listOut struct {
@@ -120,9 +147,9 @@ func (o listOut) Text() string {
 }
 
 type terminateIn struct {
-	PID    int    `json:"process_id" min:"1" max:"4194304"`
+	PID    int    `json:"process_id" min:"1"`
 	Signal string `json:"signal,omitempty" default:"TERM" enum:"TERM|KILL|INT|HUP|USR1|USR2"`
-	Force  bool   `json:"force,omitempty" default:"false" doc:"KILL at once."`
+	Force  bool   `json:"force,omitempty" doc:"KILL at once."`
 }
 
 type terminateOut struct {
@@ -134,6 +161,9 @@ type terminateOut struct {
 }
 
 func (s *shell) terminate(ctx context.Context, in terminateIn) (terminateOut, error) {
+	if t, err := s.terminals.Watch(in.PID); err == nil {
+		return s.terminateTerminal(ctx, in, t)
+	}
 	done, err := s.runner.Terminate(ctx, process.Termination{PID: in.PID, Signal: in.Signal, Force: in.Force})
 	if err != nil {
 		return terminateOut{}, err
@@ -146,6 +176,27 @@ func (s *shell) terminate(ctx context.Context, in terminateIn) (terminateOut, er
 		out.ExitCode = &done.Code
 	}
 	return out, nil
+}
+
+// terminateTerminal closes a terminal by its process: TERM alone an interactive shell does
+// not heed.
+func (s *shell) terminateTerminal(ctx context.Context, in terminateIn, t terminal.Watched) (terminateOut, error) {
+	if !in.Force && in.Signal != "TERM" && in.Signal != "KILL" && in.Signal != "HUP" {
+		return terminateOut{}, fault.New(fault.ParamInvalid, "the process is the one of a terminal, which is closed and not signalled", "Type ^C with terminal_send_input, or send TERM").
+			With("parameter", "signal").With("terminal_id", t.ID)
+	}
+	if _, err := s.closeTerminal(ctx, closeIn{ID: t.ID, Save: true}); err != nil {
+		return terminateOut{}, err
+	}
+	return terminateOut{Success: true, PID: in.PID, Sent: "KILL", Message: "The terminal " + t.ID + " is closed, with all that ran in it."}, nil
+}
+
+// Text is what the execution wrote, and what its monitor saw.
+func (o getOut) Text() string {
+	if o.Monitor == "" {
+		return o.executionOut.Text()
+	}
+	return o.executionOut.Text() + "[" + o.Monitor + ": " + o.Latest.String() + "]\n"
 }
 
 // Text is the message.

@@ -86,6 +86,7 @@ func open(_ context.Context, s *settings.Set, own command.Own) (*command.Service
 	return &command.Service{
 		Roots:        roots,
 		Vocabularies: vocabularies(sh),
+		Resources:    sh.resources(),
 		Instructions: "Runs commands without a terminal: stdin is empty, nothing can ask. A command that is not done after a while goes on; process_get_execution waits for it. What an answer leaves out is kept under its output_id.",
 		Checks:       sh.checks,
 		Start:        sh.start,

@@ -17,10 +17,10 @@ var restrictSpec = toolkit.Spec{
 }
 
 type restrictIn struct {
-	Mode        string   `json:"security_mode,omitempty" enum:"permissive|restrictive|custom" doc:"restrictive: listed commands only; custom, the default: the lists here."`
-	Preset      string   `json:"security_preset,omitempty" enum:"development|production|sandbox|minimal" doc:"At least as strict as this preset."`
-	Allowed     []string `json:"allowed_commands,omitzero" doc:"Only commands that begin so; an empty list allows none."`
-	Blocked     []string `json:"blocked_commands,omitempty" doc:"No command that begins so."`
+	Mode        string   `json:"security_mode,omitempty" enum:"permissive|restrictive|custom" doc:"restrictive: listed commands only. Default: custom."`
+	Preset      string   `json:"security_preset,omitempty" enum:"development|production|sandbox|minimal" doc:"At least as strict."`
+	Allowed     []string `json:"allowed_commands,omitzero" doc:"Only commands that begin so."`
+	Blocked     []string `json:"blocked_commands,omitempty"`
 	Directories []string `json:"allowed_directories,omitempty" path:"read"`
 	Time        int      `json:"max_execution_time,omitempty" min:"1" max:"86400" doc:"Seconds."`
 	Memory      int      `json:"max_memory_mb,omitempty" min:"1" max:"32768"`
@@ -35,7 +35,7 @@ type restrictOut struct {
 	Time        float64  `json:"max_execution_time"`
 	Memory      int64    `json:"max_memory_mb"`
 	Network     bool     `json:"enable_network"`
-	Unchanged   []string `json:"still_running" doc:"What was started before keeps its directories, memory and network; what is typed in a terminal is judged anew."`
+	Unchanged   []string `json:"still_running" doc:"These keep their directories, memory and network."`
 	Message     string   `json:"message"`
 }
 
@@ -76,6 +76,13 @@ func (s *shell) alive() ([]string, error) {
 	l, err := s.runner.List(process.Filter{State: process.Running, Limit: 1000})
 	for _, r := range l.Records {
 		ids = append(ids, r.ID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	open, err := s.openTerminals()
+	for _, t := range open {
+		ids = append(ids, t.ID)
 	}
 	return ids, err
 }

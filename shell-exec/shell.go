@@ -15,10 +15,12 @@ import (
 	"github.com/multiollama/mcp-server/shared/settings"
 	"github.com/multiollama/mcp-server/shell-exec/internal/bounds"
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
+	"github.com/multiollama/mcp-server/shell-exec/internal/monitor"
 	"github.com/multiollama/mcp-server/shell-exec/internal/output"
 	"github.com/multiollama/mcp-server/shell-exec/internal/policy"
 	"github.com/multiollama/mcp-server/shell-exec/internal/process"
 	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
+	"github.com/multiollama/mcp-server/shell-exec/internal/terminal"
 )
 
 // shell is what every operation of this server works on: where commands may work, what
@@ -40,6 +42,12 @@ type shell struct {
 	cache  string // another, which stays
 	store  *output.Store
 	runner *process.Runner
+
+	terminals *terminal.Sessions
+	keyboards keyboards
+	monitors  *monitor.Monitors
+	machine   *monitor.System
+	changed   func(uri string) // tells who subscribed
 }
 
 // prepare is what needs nothing but the settings.
@@ -145,6 +153,8 @@ func (s *shell) start(ctx context.Context) error {
 		Limits: process.Limits{Running: int(s.settings.Count("max-processes")), Time: s.settings.Duration("timeout")},
 		Jobs:   filepath.Join(s.state, "jobs"), Supervisor: append([]string{self, "supervise"}, s.inherited()...),
 	})
+	s.terminals = terminal.New(terminal.Config{Starter: process.Sandboxed(s.box), Store: s.store, Limit: s.settings.Count("max-terminals")})
+	s.monitors, s.machine = monitor.New(monitor.Limits{}), monitor.NewSystem(s.dirs)
 	return err
 }
 
@@ -180,8 +190,15 @@ func (s *shell) openSandbox() error {
 // close ends what runs, and gives back what start has made.
 func (s *shell) close() error {
 	var err error
+	if s.monitors != nil {
+		s.monitors.Close()
+		s.machine.Close()
+	}
+	if s.terminals != nil {
+		err = s.terminals.CloseAll()
+	}
 	if s.runner != nil {
-		err = s.runner.Close()
+		err = errors.Join(err, s.runner.Close())
 	}
 	if s.box != nil {
 		err = errors.Join(err, s.box.Close())

@@ -1,3 +1,301 @@
 package main
 
-type terminalWish struct{}
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/multiollama/mcp-server/shared/text"
+	"github.com/multiollama/mcp-server/shared/toolkit"
+	"github.com/multiollama/mcp-server/shell-exec/internal/screen"
+	"github.com/multiollama/mcp-server/shell-exec/internal/terminal"
+)
+
+var (
+	createSpec = toolkit.Spec{
+		Name: "terminal_create", Title: "Open a terminal", Toolset: "terminal", Effect: toolkit.Runs, Destructive: true, OpenWorld: true,
+		Doc: "Open a terminal with a shell in it, in the same sandbox as commands. What is typed is judged as commands are.",
+	}
+	terminalsSpec = toolkit.Spec{
+		Name: "terminal_list", Title: "List terminals", Toolset: "terminal", Effect: toolkit.Reads,
+		Doc: "List the terminals of this server, the oldest first.",
+	}
+	terminalSpec = toolkit.Spec{
+		Name: "terminal_get_info", Title: "Look at a terminal", Toolset: "terminal", Effect: toolkit.Reads,
+		Doc: "Describe a terminal: size, state, where its shell is.",
+	}
+	resizeSpec = toolkit.Spec{
+		Name: "terminal_resize", Title: "Resize a terminal", Toolset: "terminal", Effect: toolkit.Runs, Idempotent: true,
+		Doc: "Give a terminal another size.",
+	}
+	closeSpec = toolkit.Spec{
+		Name: "terminal_close", Title: "Close a terminal", Toolset: "terminal", Effect: toolkit.Runs, Destructive: true,
+		Doc: "Close a terminal and end all that runs in it.",
+	}
+)
+
+type dimensions struct {
+	Width  int `json:"width,omitempty" default:"120" min:"1" max:"1000"`
+	Height int `json:"height,omitempty" default:"30" min:"1" max:"500"`
+}
+
+// size is that of a new terminal where none is given.
+func (d dimensions) size() screen.Size {
+	size := terminal.DefaultSize
+	if d.Width > 0 {
+		size.Width = d.Width
+	}
+	if d.Height > 0 {
+		size.Height = d.Height
+	}
+	return size
+}
+
+type createIn struct {
+	Name  string            `json:"session_name,omitempty"`
+	Shell string            `json:"shell_type,omitempty" default:"bash" enum:"bash|zsh|fish|sh|cmd|powershell"`
+	Size  dimensions        `json:"dimensions,omitzero"`
+	Dir   string            `json:"working_directory,omitempty" path:"read"`
+	Env   map[string]string `json:"environment_variables,omitempty" secret:"true"`
+	Save  bool              `json:"auto_save_history,omitempty" default:"true" doc:"Keep all that is written, under output_id."`
+}
+
+// terminalOut is a terminal as documents 001 and 003 have it.
+type terminalOut struct {
+	ID       string     `json:"terminal_id"`
+	Name     string     `json:"session_name"`
+	Shell    string     `json:"shell_type"`
+	Size     dimensions `json:"dimensions"`
+	PID      int        `json:"process_id"`
+	Status   string     `json:"status" enum:"active|idle|exited"`
+	Dir      string     `json:"working_directory"`
+	ExitCode *int       `json:"exit_code,omitempty"`
+	Signal   string     `json:"signal,omitempty"`
+	OutputID string     `json:"output_id,omitempty"`
+	Created  string     `json:"created_at"`
+	Active   string     `json:"last_activity"`
+}
+
+func shown(i terminal.Info) terminalOut {
+	out := terminalOut{
+		ID: i.ID, Name: i.Name, Shell: i.Shell, Size: dimensions{i.Size.Width, i.Size.Height}, PID: i.PID, Status: string(i.Status),
+		Dir: i.Dir, Signal: i.Signal, OutputID: i.OutputID,
+		Created: i.Created.UTC().Format(time.RFC3339Nano), Active: i.LastActivity.UTC().Format(time.RFC3339Nano),
+	}
+	if i.Status == terminal.Exited {
+		out.ExitCode = &i.ExitCode
+	}
+	return out
+}
+
+// Text is the terminal in a line.
+func (o terminalOut) Text() string {
+	line := fmt.Sprintf("%s  %-6s  %s  pid %d  %dx%d  %s", o.ID, o.Status, o.Shell, o.PID, o.Size.Width, o.Size.Height, text.Escape(o.Dir))
+	if o.Name != "" {
+		line += "  " + text.Escape(o.Name)
+	}
+	return line + "\n"
+}
+
+func (s *shell) createTerminal(ctx context.Context, in createIn) (terminalOut, error) {
+	argv, err := terminal.ShellCommand(in.Shell)
+	if err != nil {
+		return terminalOut{}, err
+	}
+	a, err := s.approve(ctx, wish{argv: argv, dir: in.Dir, env: in.Env, typed: true})
+	if err != nil {
+		return terminalOut{}, err
+	}
+	i, err := s.terminals.Create(ctx, terminal.Request{
+		Command: a.command, Name: in.Name, Shell: in.Shell, Text: strings.Join(argv, " "), Size: in.Size.size(), SaveHistory: in.Save,
+	})
+	if err != nil {
+		return terminalOut{}, err
+	}
+	env := map[string]string{}
+	for _, entry := range a.command.Env {
+		name, value, _ := strings.Cut(entry, "=")
+		env[name] = value
+	}
+	s.keyboards.add(i.ID, keyboard{shell: in.Shell, env: env})
+	return shown(i), nil
+}
+
+type terminalsIn struct {
+	Name   string `json:"session_name_pattern,omitempty" doc:"With * and ?."`
+	Status string `json:"status_filter,omitempty" default:"all" enum:"active|idle|exited|all"`
+	Limit  int    `json:"limit,omitempty" default:"50" min:"1" max:"1000"`
+}
+
+type terminalsOut struct {
+	Terminals []terminalOut `json:"terminals"`
+	Total     int           `json:"total_count"`
+}
+
+func (s *shell) listTerminals(_ context.Context, in terminalsIn) (terminalsOut, error) {
+	l, err := s.terminals.List(terminal.Filter{Name: in.Name, Status: in.Status, Limit: in.Limit})
+	out := terminalsOut{Terminals: make([]terminalOut, len(l.Terminals)), Total: l.Total}
+	for i, t := range l.Terminals {
+		out.Terminals[i] = shown(t)
+	}
+	return out, err
+}
+
+// openTerminals are those whose program has not ended.
+func (s *shell) openTerminals() ([]terminal.Info, error) {
+	l, err := s.terminals.List(terminal.Filter{Limit: 1000})
+	return slices.DeleteFunc(l.Terminals, func(i terminal.Info) bool { return i.Status == terminal.Exited }), err
+}
+
+// Text is a terminal a line.
+func (o terminalsOut) Text() string {
+	if len(o.Terminals) == 0 {
+		return "[no terminals]\n"
+	}
+	var b strings.Builder
+	for _, t := range o.Terminals {
+		b.WriteString(t.Text())
+	}
+	return b.String()
+}
+
+type terminalIn struct {
+	ID string `json:"terminal_id"`
+}
+
+func (s *shell) terminalInfo(_ context.Context, in terminalIn) (terminalOut, error) {
+	i, err := s.terminals.Get(in.ID)
+	return shown(i), err
+}
+
+type resizeIn struct {
+	ID   string `json:"terminal_id"`
+	Size struct {
+		Width  int `json:"width" min:"1" max:"1000"`
+		Height int `json:"height" min:"1" max:"500"`
+	} `json:"dimensions"`
+}
+
+type resizeOut struct {
+	Success bool       `json:"success"`
+	ID      string     `json:"terminal_id"`
+	Size    dimensions `json:"dimensions"`
+	Updated string     `json:"updated_at"`
+}
+
+func (s *shell) resizeTerminal(_ context.Context, in resizeIn) (resizeOut, error) {
+	i, err := s.terminals.Resize(in.ID, screen.Size{Width: in.Size.Width, Height: in.Size.Height})
+	return resizeOut{Success: true, ID: i.ID, Size: dimensions{i.Size.Width, i.Size.Height}, Updated: moment()}, err
+}
+
+// Text is the new size.
+func (o resizeOut) Text() string {
+	return fmt.Sprintf("%s is %dx%d now.\n", o.ID, o.Size.Width, o.Size.Height)
+}
+
+func moment() string { return time.Now().UTC().Format(time.RFC3339Nano) }
+
+type closeIn struct {
+	ID   string `json:"terminal_id"`
+	Save bool   `json:"save_history,omitempty" default:"true"`
+}
+
+type closeOut struct {
+	Success  bool   `json:"success"`
+	ID       string `json:"terminal_id"`
+	Saved    bool   `json:"history_saved"`
+	OutputID string `json:"output_id,omitempty" doc:"Of the history, for read_execution_output."`
+	Closed   string `json:"closed_at"`
+}
+
+func (s *shell) closeTerminal(ctx context.Context, in closeIn) (closeOut, error) {
+	c, err := s.terminals.Close(ctx, in.ID, &in.Save)
+	if err != nil {
+		return closeOut{}, err
+	}
+	s.keyboards.forget(in.ID)
+	out := closeOut{Success: true, ID: c.ID, Saved: c.HistorySaved, Closed: c.ClosedAt.UTC().Format(time.RFC3339Nano)}
+	if c.HistorySaved {
+		out.OutputID = c.OutputID
+	}
+	return out, nil
+}
+
+// Text says what became of the history.
+func (o closeOut) Text() string {
+	if o.Saved {
+		return o.ID + " is closed; what was written in it: read_execution_output " + o.OutputID + "\n"
+	}
+	return o.ID + " is closed.\n"
+}
+
+// terminalWish is what makes shell_execute type its command in a new terminal.
+type terminalWish struct {
+	Create bool       `json:"create_terminal,omitempty" doc:"Type it in a new terminal."`
+	Shell  string     `json:"terminal_shell,omitempty" default:"bash" enum:"bash|zsh|fish|sh|cmd|powershell"`
+	Size   dimensions `json:"terminal_dimensions,omitzero"`
+}
+
+// untilQuiet is the screen of a terminal once nothing was written for a moment.
+func (s *shell) untilQuiet(ctx context.Context, id string) (terminal.Output, error) {
+	return s.terminals.Output(ctx, terminal.Query{ID: id, Screen: true, Wait: &terminal.WaitFor{Quiet: 300 * time.Millisecond, Deadline: settled}})
+}
+
+// settled is how long a command in a new terminal is given to show something.
+const settled = 5 * time.Second
+
+// executeTyped opens a terminal and types the command in it; a command that is nothing
+// but a shell is the shell that is opened.
+func (s *shell) executeTyped(ctx context.Context, in executeIn) (executionOut, error) {
+	shell, command := in.terminalWish.Shell, in.Command
+	if _, err := terminal.ShellCommand(command); err == nil {
+		shell, command = command, ""
+	}
+	// The person is asked before anything is opened; what is typed then is the same question.
+	if command != "" {
+		if err := s.judgeFirst(ctx, in, shell, command); err != nil {
+			return executionOut{}, err
+		}
+	}
+	t, err := s.createTerminal(ctx, createIn{Name: in.Session, Shell: shell, Size: in.terminalWish.Size, Dir: in.Dir, Env: in.Env, Save: true})
+	if err != nil {
+		return executionOut{}, err
+	}
+	if command != "" {
+		_, err = s.untilQuiet(ctx, t.ID) // at its prompt: what is typed before is shown twice
+		if err == nil {
+			_, err = s.send(ctx, sendIn{ID: t.ID, Input: command, Execute: true})
+		}
+		if err != nil {
+			_, _ = s.terminals.Close(context.WithoutCancel(ctx), t.ID, nil) // the error that counts is the other
+			return executionOut{}, err
+		}
+	}
+	return s.opened(ctx, t)
+}
+
+// opened is the answer about a terminal that was opened for a command, with what it shows
+// once it is quiet.
+func (s *shell) opened(ctx context.Context, t terminalOut) (executionOut, error) {
+	out, err := s.untilQuiet(ctx, t.ID)
+	if err != nil {
+		return executionOut{}, err
+	}
+	return s.asExecution(ctx, out), nil
+}
+
+// asExecution is a terminal as an execution, whose ID is that of the terminal.
+func (s *shell) asExecution(ctx context.Context, o terminal.Output) executionOut {
+	t, base := shown(o.Info), s.standing(ctx)
+	out := executionOut{
+		Success: true, ID: t.ID, Status: "running", Terminal: t.ID, PID: t.PID, OutputID: t.OutputID, ExitCode: t.ExitCode, Signal: t.Signal,
+		Stdout: lines(o.Lines), Created: t.Created, Dir: t.Dir, Default: base, Changed: t.Dir != base,
+		Message: "It runs in a terminal: terminal_get_output shows it, terminal_send_input types, terminal_close ends it.",
+	}
+	if t.ExitCode != nil {
+		out.Success, out.Status, out.Message = *t.ExitCode == 0, "completed", "Its program has ended; terminal_get_output still shows it."
+	}
+	return out
+}

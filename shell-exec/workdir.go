@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/multiollama/mcp-server/shared/confine"
@@ -98,17 +99,16 @@ func directory(ctx context.Context, scope *confine.Scope, name string) (string, 
 
 type workdirIn struct {
 	Dir      string `json:"working_directory" path:"read"`
-	Existing bool   `json:"apply_to_existing_sessions,omitempty" default:"false" doc:"Also change to it in the terminals that wait at a prompt."`
+	Existing bool   `json:"apply_to_existing_sessions,omitempty" doc:"Also in terminals that wait at a prompt."`
 }
 
 type workdirOut struct {
 	Success   bool     `json:"success"`
 	Dir       string   `json:"working_directory"`
 	Default   string   `json:"default_working_directory"`
-	Previous  string   `json:"previous_working_directory"`
 	Changed   bool     `json:"working_directory_changed"`
-	Terminals []string `json:"changed_terminals" doc:"Terminals that were told to change to it."`
-	Busy      []string `json:"unchanged_terminals" doc:"Terminals in which a program runs."`
+	Terminals []string `json:"changed_terminals"`
+	Busy      []string `json:"unchanged_terminals" doc:"A program runs in them."`
 }
 
 func (s *shell) setWorkdir(ctx context.Context, in workdirIn) (workdirOut, error) {
@@ -122,8 +122,34 @@ func (s *shell) setWorkdir(ctx context.Context, in workdirIn) (workdirOut, error
 		return workdirOut{}, err
 	}
 	s.base.set(dir)
-	out := workdirOut{Success: true, Dir: dir, Default: dir, Previous: before.dir, Changed: dir != before.dir, Terminals: []string{}, Busy: []string{}}
-	return out, nil
+	out := workdirOut{Success: true, Dir: dir, Default: dir, Changed: dir != before.dir, Terminals: []string{}, Busy: []string{}}
+	if in.Existing {
+		err = s.moveTerminals(ctx, &out)
+	}
+	return out, err
+}
+
+// moveTerminals types a change of directory in every terminal whose shell waits for a
+// command.
+func (s *shell) moveTerminals(ctx context.Context, out *workdirOut) error {
+	open, err := s.openTerminals()
+	if err != nil {
+		return err
+	}
+	for _, t := range open {
+		_, err := s.send(ctx, sendIn{ID: t.ID, Input: "cd " + quotedWord(out.Dir), Execute: true, To: "sessionleader:"})
+		if err != nil {
+			out.Busy = append(out.Busy, t.ID)
+			continue
+		}
+		out.Terminals = append(out.Terminals, t.ID)
+	}
+	return nil
+}
+
+// quotedWord is a text as one word of any shell.
+func quotedWord(text string) string {
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // Text is the new directory.

@@ -43,11 +43,11 @@ func Child(t testing.TB, name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Released builds the program in the test's directory as it is released, at most once:
-// the test binary itself is built with the race detector and has its memory and its
-// pace. What it gives is the path of the binary.
-func Released(name string) func(t testing.TB) string {
-	build := sync.OnceValues(func() (string, error) { return release(name) })
+// Released builds the program in dir as it is released, at most once: the test binary
+// itself is built with the race detector and has its memory and its pace. What it gives
+// is the path of the binary.
+func Released(name, dir string) func(t testing.TB) string {
+	build := sync.OnceValues(func() (string, error) { return release(name, dir) })
 	return func(t testing.TB) string {
 		t.Helper()
 		binary, err := build()
@@ -58,13 +58,14 @@ func Released(name string) func(t testing.TB) string {
 	}
 }
 
-func release(name string) (string, error) {
+func release(name, source string) (string, error) {
 	dir, err := os.MkdirTemp("", name)
 	if err != nil {
 		return "", err
 	}
 	binary := filepath.Join(dir, name)
 	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", binary, ".")
+	build.Dir = source
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)

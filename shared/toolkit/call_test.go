@@ -138,7 +138,10 @@ func TestTheRuleOfARefusalIsRecorded(t *testing.T) {
 func TestWhatTheVerdictRestsOnIsRecorded(t *testing.T) {
 	w := newWorld(t, func(c *Config) {
 		c.Vocabulary.Tools = append(c.Vocabulary.Tools, New(Spec{Name: "bound", Title: "t", Doc: "d", Toolset: "x", Effect: Reads},
-			func(ctx context.Context, _ struct{}) (struct{}, error) { Under(ctx, "restriction_1"); return struct{}{}, nil }))
+			func(ctx context.Context, _ struct{}) (struct{}, error) {
+				Under(ctx, "restriction_1")
+				return struct{}{}, nil
+			}))
 	})
 	w.Call(t.Context(), "bound", json.RawMessage(`{}`))
 	if e := w.log.all()[0]; e.Rule != "restriction_1" || e.Verdict != "allow" {

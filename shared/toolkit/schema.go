@@ -110,7 +110,9 @@ func (f *field) inputSchema() object {
 }
 
 // outputSchema admits a success or the error envelope: some clients hold the
-// structured content of errors against the schema as well.
+// structured content of errors against the schema as well. Of what a success always
+// has only the first value is required, which tells it from an error: the schema is
+// paid for in every conversation.
 func outputSchema(t reflect.Type) object {
 	w := resultWriter{recursive: recursiveTypes(t), defs: map[reflect.Type]string{}}
 	properties, required := w.fields(t)
@@ -119,11 +121,11 @@ func outputSchema(t reflect.Type) object {
 			panic(fmt.Sprintf("%s has a value named error: \"error\" is kept for failures", t))
 		}
 	}
-	properties = append(properties, entry{"error", object{{"type", "object"}, {"required", []string{"code", "message"}}}})
+	properties = append(properties, entry{"error", object{{"type", "object"}}})
 	o := object{
 		{"type", "object"},
 		{"properties", properties},
-		{"anyOf", []object{{{"required", required}}, {{"required", []string{"error"}}}}},
+		{"anyOf", []object{{{"required", required[:min(1, len(required))]}}, {{"required", []string{"error"}}}}},
 	}
 	if len(w.written) > 0 {
 		o = append(o, entry{"$defs", w.written})
@@ -208,26 +210,23 @@ func scalar(t reflect.Type) object {
 
 func (w *resultWriter) record(t reflect.Type) object {
 	if !w.recursive[t] {
-		return openObject(w.fields(t))
+		return w.open(t)
 	}
 	name, known := w.defs[t]
 	if !known {
 		name = fmt.Sprintf("%s%d", t.Name(), len(w.defs))
 		w.defs[t] = name
-		definition := openObject(w.fields(t)) // may write others first
+		definition := w.open(t) // may write others first
 		w.written = append(w.written, entry{name, definition})
 	}
 	return object{{"$ref", "#/$defs/" + name}}
 }
 
-// openObject leaves additionalProperties away: within a result it would only
-// make the tool list longer.
-func openObject(properties object, required []string) object {
-	o := object{{"type", "object"}, {"properties", properties}}
-	if len(required) > 0 {
-		o = append(o, entry{"required", required})
-	}
-	return o
+// open leaves away what within a result would only make the tool list longer: what is
+// required, and that there is nothing else.
+func (w *resultWriter) open(t reflect.Type) object {
+	properties, _ := w.fields(t)
+	return object{{"type", "object"}, {"properties", properties}}
 }
 
 // recursiveTypes are the structs beneath t that contain themselves.
