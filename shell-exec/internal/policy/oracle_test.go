@@ -152,3 +152,43 @@ func TestTheParsersKnownTrapsAreGuarded(t *testing.T) {
 		}
 	}
 }
+
+// The lines of the corpus that run a payload run the marker in its place: where bash does,
+// it is listed, or the line is stopped. What names a path is not run.
+func TestWhatTheCorpusRunsIsListedOrStopped(t *testing.T) {
+	o, p := newOracle(t), preset(t, "development")
+	seen, ran, tried := 0, 0, 0
+	for _, l := range corpus(t, "hostile.tsv", 0, 1, 2) {
+		text := strings.NewReplacer("rm -rf /", "marker", "rm\t-rf\t/", "marker", "rm,-rf,/", "marker,", "/dev/null", "x", "/dev/stdin", "/dev/stdin").Replace(l.text)
+		if text == l.text || !strings.Contains(text, "marker") || !harmless(text) {
+			continue
+		}
+		if seen++; *oracleScripts < 1000 && seen%6 != 0 { // all of them take a minute
+			continue
+		}
+		tried++
+		if !o.run(t, text) {
+			continue
+		}
+		ran++
+		d := p.Judge(policy.Request{Text: text, Shell: policy.Shell{Path: o.bash, Grammar: cmdline.Bash}, Dir: o.dir, Home: o.dir, Workspace: []string{o.dir}, Env: o.env()})
+		if d.Verdict() == policy.Allow && !lists(d, "marker") {
+			t.Errorf("%q runs the marker, but\n%s", text, d.Explain())
+		}
+	}
+	if ran*100 < tried*20 {
+		t.Errorf("the marker ran in only %d of %d lines", ran, tried)
+	}
+	t.Logf("the marker ran in %d of %d lines", ran, tried)
+}
+
+// harmless: nothing but the marker can be found, and nothing is named by its path or signalled.
+func harmless(text string) bool {
+	text = strings.ReplaceAll(text, "/dev/stdin", "")
+	for _, part := range []string{"/", "-r", "kill", "~", ":|", "read -p", "ulimit", "\x00"} {
+		if strings.Contains(text, part) {
+			return false
+		}
+	}
+	return true
+}
