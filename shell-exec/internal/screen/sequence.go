@@ -189,9 +189,9 @@ func (s *Screen) editSequence(b byte) bool {
 	case 'P':
 		r.remove(x, n, width, back)
 	case 'S':
-		s.scrollUp(s.top, n)
+		s.scrollUp(n)
 	case 'T':
-		s.scrollDown(s.top, n)
+		s.lower(s.top, n)
 	case 'X':
 		r.erase(x, min(x+n, width), width, back)
 	default:
@@ -205,7 +205,7 @@ func (s *Screen) repeat(last rune) {
 	if last == 0 {
 		return
 	}
-	for range min(s.param(0, 1), s.size.Width-s.x) {
+	for range min(s.param(0, 1), s.size.Width-s.edge()) {
 		s.print(last)
 	}
 }
@@ -216,9 +216,9 @@ func (s *Screen) moveRows(insert bool, n int) {
 		return
 	}
 	if insert {
-		s.scrollDown(s.y, n)
+		s.lower(s.y, n)
 	} else {
-		s.deleteRows(n)
+		s.raise(s.y, n)
 	}
 	s.move(0, s.y)
 }

@@ -172,7 +172,7 @@ func (s *Screen) combine(r rune) {
 func (s *Screen) lineFeed() {
 	switch s.y {
 	case s.bottom:
-		s.scrollUp(s.top, 1)
+		s.scrollUp(1)
 	case s.size.Height - 1:
 	default:
 		s.y++
@@ -182,45 +182,49 @@ func (s *Screen) lineFeed() {
 func (s *Screen) reverseLineFeed() {
 	switch s.y {
 	case s.top:
-		s.scrollDown(s.top, 1)
+		s.lower(s.top, 1)
 	case 0:
 	default:
 		s.y--
 	}
 }
 
-// scrollUp moves the rows of the region from a row on up by n. What leaves the screen
-// at its top goes to the history.
-func (s *Screen) scrollUp(from, n int) {
-	region := s.rows[from : s.bottom+1]
-	for range min(n, len(region)) {
-		gone := region[0]
-		copy(region, region[1:])
-		region[len(region)-1] = row{cells: gone.cells[:0], fill: s.pen.back}
-		if from == 0 && !s.alternate {
-			s.history.push(s.line(gone))
+// scrollUp moves the rows of the region up by n. What leaves the screen at its top
+// goes to the history.
+func (s *Screen) scrollUp(n int) {
+	if s.top == 0 && !s.alternate {
+		for i := range min(n, s.bottom+1) {
+			s.history.push(s.line(s.rows[i]))
 		}
+	}
+	s.raise(s.top, n)
+}
+
+// raise moves the rows of the region from a row on up by n, and lower moves them down;
+// the rows that come free are blank.
+func (s *Screen) raise(from, n int) {
+	region := s.rows[from : s.bottom+1]
+	if n == 1 { // nearly always
+		first := region[0]
+		copy(region, region[1:])
+		region[len(region)-1] = row{cells: first.cells[:0], fill: s.pen.back}
+		return
+	}
+	n = min(n, len(region))
+	moved := slices.Clone(region[:n])
+	copy(region, region[n:])
+	for i := range n {
+		region[len(region)-n+i] = row{cells: moved[i].cells[:0], fill: s.pen.back}
 	}
 }
 
-func (s *Screen) scrollDown(from, n int) {
+func (s *Screen) lower(from, n int) {
 	region := s.rows[from : s.bottom+1]
 	n = min(n, len(region))
 	moved := slices.Clone(region[len(region)-n:])
 	copy(region[n:], region)
 	for i := range n {
 		region[i] = row{cells: moved[i].cells[:0], fill: s.pen.back}
-	}
-}
-
-// deleteRows is scrollUp without a history, from the cursor on.
-func (s *Screen) deleteRows(n int) {
-	region := s.rows[s.y : s.bottom+1]
-	n = min(n, len(region))
-	moved := slices.Clone(region[:n])
-	copy(region, region[n:])
-	for i := range n {
-		region[len(region)-n+i] = row{cells: moved[i].cells[:0], fill: s.pen.back}
 	}
 }
 

@@ -161,6 +161,8 @@ func (s *Screen) colour(group []int, i, end int) int {
 			rest = rest[1:] // 38:2:space:r:g:b
 		}
 		c, used = direct|colour(rest[1]&0xff)<<16|colour(rest[2]&0xff)<<8|colour(rest[3]&0xff), 4
+	case len(rest) > 0 && (rest[0] == 5 || rest[0] == 2):
+		used = len(rest) // not all of a colour: nothing else either
 	}
 	switch {
 	case c == 0:
