@@ -81,3 +81,6 @@ func directory(int) string { return "" }
 
 // ignoresInterrupt takes the worse for true where it cannot be seen.
 func ignoresInterrupt(int) bool { return true }
+
+// listens is unknown.
+func listens(int) bool { return false }

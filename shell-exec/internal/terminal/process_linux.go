@@ -59,12 +59,42 @@ func memberOf(pid, group int) (member, bool) {
 
 // waits says that a process does nothing but wait for a child of its own.
 func waits(pid int) bool {
+	call := call(pid)
+	return call == unix.SYS_WAIT4 || call == unix.SYS_WAITID
+}
+
+// call is the system call in which a process sleeps; -1 where it runs, or we may not know.
+func call(pid int) int {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/syscall", pid))
 	if err != nil {
-		return false
+		return -1
 	}
-	number, _, _ := strings.Cut(string(text), " ")
-	return number == strconv.Itoa(unix.SYS_WAIT4) || number == strconv.Itoa(unix.SYS_WAITID)
+	word, _, _ := strings.Cut(string(text), " ")
+	number, err := strconv.Atoi(word)
+	if err != nil {
+		return -1
+	}
+	return number
+}
+
+// listens says that a process sleeps until there is something to read, and has no interrupt to attend to.
+func listens(pid int) bool {
+	return slices.Contains(listening(), call(pid)) && !hasInterrupt(pid, "ShdPnd") && !hasInterrupt(pid, "SigPnd")
+}
+
+// ignoresInterrupt says whether ^C means nothing to a process.
+func ignoresInterrupt(pid int) bool { return hasInterrupt(pid, "SigIgn") }
+
+// hasInterrupt says whether SIGINT is in one of the masks of a process; yes where that cannot be seen.
+func hasInterrupt(pid int, mask string) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return !errors.Is(err, os.ErrNotExist)
+	}
+	_, after, found := strings.Cut(string(text), "\n"+mask+":\t")
+	word, _, _ := strings.Cut(after, "\n")
+	bits, err := strconv.ParseUint(word, 16, 64)
+	return !found || err != nil || bits&(1<<(unix.SIGINT-1)) != 0
 }
 
 // program is the file of a process; "" where we may not know.
@@ -111,16 +141,4 @@ func directory(pid int) string {
 		return ""
 	}
 	return dir
-}
-
-// ignoresInterrupt says whether ^C means nothing to a process.
-func ignoresInterrupt(pid int) bool {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return !errors.Is(err, os.ErrNotExist)
-	}
-	_, after, found := strings.Cut(string(text), "\nSigIgn:\t")
-	mask, _, _ := strings.Cut(after, "\n")
-	bits, err := strconv.ParseUint(mask, 16, 64)
-	return !found || err != nil || bits&(1<<(unix.SIGINT-1)) != 0
 }

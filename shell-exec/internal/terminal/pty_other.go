@@ -33,3 +33,4 @@ func startedFrom(int, string) bool { return false }
 func directory(int) string         { return "" }
 func ignoresInterrupt(int) bool    { return true }
 func signalNumber(string) int      { return 0 }
+func listens(int) bool             { return false }

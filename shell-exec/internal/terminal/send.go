@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -217,6 +218,9 @@ func (s *session) taken(ctx context.Context) bool {
 func (s *session) sendJudged(ctx context.Context, p []byte, in Input) (int, error) {
 	var verdict *Pending // nil: not judged yet
 	var complete bool
+	if p[0] != 'C'-'@' && !s.attended(ctx) {
+		s.interrupted, s.typed = nil, s.typed.doubted(unknown)
+	}
 	for {
 		fg := s.foreground()
 		if err := in.SendTo.check(fg); err != nil {
@@ -236,13 +240,60 @@ func (s *session) sendJudged(ctx context.Context, p []byte, in Input) (int, erro
 			verdict = &pending
 			continue
 		}
-		n, err := s.line.write(ctx, p)
+		n, err := s.writeJudged(ctx, p, r.keyboard)
 		if n < len(p) {
 			r = s.typed.read(p[:n], r.keyboard)
 		}
 		s.typed = r.after(complete)
 		return n, err
 	}
+}
+
+// writeJudged types p, and after every ^C waits for the shell to have attended to it: meanwhile it loses keys.
+func (s *session) writeJudged(ctx context.Context, p []byte, k keyboard) (n int, err error) {
+	for n < len(p) {
+		if n > 0 && !s.attended(ctx) && p[n] != 'C'-'@' {
+			return n, fault.New(fault.TimedOut, fmt.Sprintf("the program has not attended to ^C yet: %d bytes of %d were sent", n, len(p)),
+				"Look at the terminal, and send the rest").With("bytes_sent", n).With("bytes", len(p))
+		}
+		end := len(p)
+		if i := bytes.IndexByte(p[n:], 'C'-'@'); i >= 0 && k.interrupts {
+			end = n + i + 1
+			s.interrupted = &interrupt{s.said(), k.canonical}
+		}
+		m, err := s.line.write(ctx, p[n:end])
+		n += m
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// interrupt is a ^C that was sent, and how much had been written before.
+type interrupt struct {
+	written   int64
+	canonical bool
+}
+
+// attended waits until nothing of an interrupt is left to do for a shell that has the keyboard. A shell says something
+// then; one that says nothing may wait for one more key first, which it throws away.
+func (s *session) attended(ctx context.Context) bool {
+	if s.interrupted == nil {
+		return true
+	}
+	const most = time.Second
+	for pause, waited := 100*time.Microsecond, time.Duration(0); waited < most && ctx.Err() == nil; pause *= 2 {
+		left, _ := s.line.unread() // which also moves what was typed to where it interrupts
+		said := s.interrupted.canonical || s.said() > s.interrupted.written
+		if fg := s.foreground(); !left && (!fg.shell() || said && slices.ContainsFunc(fg.readers, func(m member) bool { return listens(m.pid) })) {
+			s.interrupted = nil
+			return true
+		}
+		rest(ctx, pause)
+		waited += pause
+	}
+	return false
 }
 
 func (in Input) judge(p Pending) (bool, error) {

@@ -39,15 +39,17 @@ type session struct {
 	replies chan struct{} // holds one when a program asked the terminal for something
 	stray   atomic.Bool   // an answer of the terminal stands where lines are typed
 
+	typed       typed      // what stands on the line; held by who holds keys
+	interrupted *interrupt // the last ^C, while it may not be attended to; likewise
+
 	mu      sync.Mutex // held while the screen and what is told of it change
 	screen  *screen.Screen
 	size    screen.Size
-	changed chan struct{} // closed, and replaced, when something was written
-	written int64         // bytes
-	output  time.Time     // the last
-	input   time.Time     // the last
-	before  mark          // the last input
-	typed   typed
+	changed chan struct{}  // closed, and replaced, when something was written
+	written int64          // bytes
+	output  time.Time      // the last
+	input   time.Time      // the last
+	before  mark           // the last input
 	status  sandbox.Status // once it has ended
 	done    bool           // it has
 }

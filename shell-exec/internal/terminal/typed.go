@@ -16,6 +16,8 @@ type typed struct {
 	earlier []string // completed lines that are no whole command yet
 	text    []byte   // the line
 	doubt   doubt
+	quoting bool // the next key may be taken as text, ^C too
+	half    bool // ^C was pressed where it takes two: a shell may wait for a key, and attend to the first with the second
 }
 
 // doubt is how little is known of the line.
@@ -24,7 +26,7 @@ type doubt int
 const (
 	sure    doubt = iota
 	unknown       // until the line is completed
-	stuck         // a key has asked for others, which may be the ones that complete the line: until ^C
+	stuck         // a key has asked for others, which may be the ones that complete the line: until ^C, twice
 	wild          // likewise, and any key may run the line: vi's keys, keys that were bound
 )
 
@@ -57,7 +59,7 @@ const (
 
 // read reads an input.
 func (t typed) read(input []byte, k keyboard) reading {
-	r := reading{before: t.earlier, next: typed{earlier: t.earlier, text: bytes.Clone(t.text), doubt: t.doubt}, keyboard: k}
+	r := reading{before: t.earlier, next: typed{earlier: t.earlier, text: bytes.Clone(t.text), doubt: t.doubt, quoting: t.quoting, half: t.half}, keyboard: k}
 	for len(input) > 0 {
 		if !k.usual {
 			r.doubt(wild)
@@ -65,7 +67,9 @@ func (t typed) read(input []byte, k keyboard) reading {
 		if r.next.doubt == wild && input[0] != '\x03' {
 			r.completes, r.unknown = true, true
 		}
+		c := input[0]
 		input = input[r.key(input):]
+		r.next.quoting = c == 'V'-'@' || c == 'Q'-'@'
 		if long := len(r.next.text); long > mostTyped || k.canonical && long > mostCanonical {
 			r.doubt(unknown)
 			r.next.text = r.next.text[:min(long, mostTyped)]
@@ -76,6 +80,7 @@ func (t typed) read(input []byte, k keyboard) reading {
 
 func (r *reading) doubt(d doubt) {
 	r.next.doubt = max(r.next.doubt, d)
+	r.next.half = r.next.half && d < stuck
 	r.unknown = true
 }
 
@@ -196,11 +201,15 @@ func (r *reading) eraseWord() {
 
 // interrupt is ^C.
 func (r *reading) interrupt() {
-	if !r.keyboard.interrupts || !r.keyboard.usual {
+	if !r.keyboard.interrupts || !r.keyboard.usual || r.next.quoting {
 		r.doubt(stuck)
 		return
 	}
-	r.next = typed{}
+	if r.next.doubt >= stuck && !r.next.half {
+		r.next = typed{doubt: r.next.doubt, half: true}
+	} else {
+		r.next = typed{}
+	}
 	r.fresh = 0
 }
 
@@ -286,6 +295,6 @@ func (r reading) after(complete bool) typed {
 func (t typed) blank() bool { return len(t.earlier) == 0 && len(t.text) == 0 && t.doubt == sure }
 
 func (t typed) doubted(d doubt) typed {
-	t.doubt = max(t.doubt, d)
+	t.doubt, t.half = max(t.doubt, d), t.half && d < stuck
 	return t
 }

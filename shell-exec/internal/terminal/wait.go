@@ -28,6 +28,13 @@ func (s *session) remember() {
 	s.before, s.input = s.look(), s.now()
 }
 
+// said is how many bytes were written so far.
+func (s *session) said() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.written
+}
+
 // look is how the session looks now; s.mu is held.
 func (s *session) look() mark {
 	v := s.rows()
