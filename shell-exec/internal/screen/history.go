@@ -23,6 +23,7 @@ type history struct {
 	count int
 	first int64 // the number of the oldest
 	most  int   // lines
+	room  int   // bytes
 	bytes int
 }
 
@@ -47,7 +48,7 @@ func (h *history) push(l line) {
 	h.ring[(h.start+h.count)%len(h.ring)] = l
 	h.count++
 	h.bytes += l.cost()
-	for h.bytes > historyBytes {
+	for h.bytes > h.room {
 		h.drop()
 	}
 }

@@ -82,7 +82,7 @@ type Screen struct {
 // says, and at most 16 MiB of them. A size out of bounds is brought within.
 func New(size Size, history int) *Screen {
 	s := &Screen{size: size.clamp()}
-	s.history.most = max(history, 0)
+	s.history.most, s.history.room = max(history, 0), historyBytes
 	s.rows = make([]row, s.size.Height)
 	s.reset()
 	return s
