@@ -16,6 +16,18 @@ type domain struct {
 	first  int       // the number of the process that began it
 	began  time.Time // before first was there
 	pids   int       // where numbers begin anew
+	will   *will     // only the thread touches it, and release
+}
+
+// provide has everything in the domain killed from inside of it, should this
+// process end before it could do that: the kernel keeps it to the domain then too.
+func (d *domain) provide() {
+	_ = d.thread.run(func() (err error) { // without a will the first process dies all the same
+		if err = d.guard(); err == nil {
+			d.will, err = newWill("kill -s KILL -- -1")
+		}
+		return err
+	})
 }
 
 // guard proves, on the thread, that signals stay inside. Without it a signal to
@@ -83,7 +95,7 @@ func (d *domain) reached(candidates []int) ([]process, error) {
 	}
 	var out []process
 	for _, pid := range candidates {
-		if unix.Tgkill(pid, pid, 0) != nil { // for threads alone there is no such group
+		if pid == d.will.pid() || unix.Tgkill(pid, pid, 0) != nil { // for threads alone there is no such group
 			continue
 		}
 		if p, ok := look(pid); ok && p.alive() {
@@ -136,4 +148,7 @@ func without(pids []int, self int) []int {
 	return out
 }
 
-func (d *domain) release() { d.thread.end() }
+func (d *domain) release() {
+	d.thread.end()
+	d.will.revoke()
+}

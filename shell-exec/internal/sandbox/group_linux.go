@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -14,11 +15,44 @@ import (
 type group struct {
 	dir    string
 	thread *thread
+	will   *will
+}
+
+const groupName = "mcp-command-"
+
+// mine begins the names of the groups that this process makes: who finds one
+// again can tell whether it still has an owner.
+func mine() string {
+	self, _ := look(os.Getpid())
+	return groupName + owner(self) + "-"
+}
+
+func owner(p process) string { return fmt.Sprintf("%d.%d", p.pid, p.start) }
+
+// sweepGroups removes the groups of servers that ended without doing so. Those
+// with processes in them the kernel keeps: a detached command may be one.
+func sweepGroups(parent string) {
+	entries, err := os.ReadDir(parent)
+	if parent == "" || err != nil {
+		return
+	}
+	for _, e := range entries {
+		rest, ok := strings.CutPrefix(e.Name(), groupName)
+		whose, _, named := strings.Cut(rest, "-")
+		number, _, _ := strings.Cut(whose, ".")
+		pid, err := strconv.Atoi(number)
+		if !ok || !named || err != nil {
+			continue
+		}
+		if p, there := look(pid); !there || owner(p) != whose {
+			_ = unix.Rmdir(filepath.Join(parent, e.Name()))
+		}
+	}
 }
 
 // newGroup makes a group beneath parent, with the limits that the parent hands on.
 func newGroup(parent string, l Limits) (*group, error) {
-	dir, err := os.MkdirTemp(parent, "mcp-command-")
+	dir, err := os.MkdirTemp(parent, mine())
 	if err != nil {
 		return nil, err
 	}
@@ -86,8 +120,16 @@ func (g *group) strike(sig unix.Signal) error {
 	return err
 }
 
+// provide has the kernel kill the group, should this process end before it could
+// do that.
+func (g *group) provide() {
+	const script = `echo 1 >"$1/cgroup.kill"; for i in 1 2 3 4 5 6 7 8 9; do rmdir "$1" 2>/dev/null && exit; sleep 0.1; done`
+	g.will, _ = newWill(script, g.dir)
+}
+
 // release removes the group, which is empty.
 func (g *group) release() {
+	g.will.revoke()
 	if g.thread != nil {
 		g.thread.end()
 	}

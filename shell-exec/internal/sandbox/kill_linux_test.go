@@ -265,7 +265,7 @@ func TestTheLimitsHold(t *testing.T) {
 		defer func() { t.Log(name, time.Since(began)) }()
 		hogs := w.shell(`for i in 1 2 3 4; do "$1" memory 300 & done; wait`, self)
 		hogs.Rules.Read = []string{self}
-		hogs.Env = append(hogs.Env, deedOf+"=1")
+		hogs.Env = append(hogs.Env, deedOf+"=1", atOnce)
 		hogs.Limits.Memory = 1000 << 20 // a test binary under the race detector needs much itself
 		if got := run(t, s, hogs); !got.MemoryExceeded || got.Peak < 1000<<20 || got.Signal != "SIGKILL" {
 			t.Errorf("%s: memory of all: %+v", name, got)

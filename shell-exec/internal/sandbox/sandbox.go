@@ -16,6 +16,11 @@
 // says belongs to the command, never through a number that was once right. And
 // it chooses neither the program nor the rules; that is for its caller.
 //
+// A server that is killed takes its commands with it: in each command's domain a
+// shell waits for that and kills all that is there (in a control group the kernel
+// does). Where there is neither, and in the first tenth of a second of a command,
+// only its first process dies with the server.
+//
 // What level 1 leaves open: whoever knows a path can learn that it exists, its
 // size and times; modes and times of files outside may be changed where the
 // user may; with the network on, local sockets of other programs can be

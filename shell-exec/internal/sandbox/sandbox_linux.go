@@ -33,6 +33,7 @@ func newSandbox(o Options) (*Sandbox, Report, error) { return inspect().sandbox(
 // sandbox is a sandbox on the machine m, and what became of trying it.
 func (m machine) sandbox(o Options) (*Sandbox, Report, error) {
 	closeOnExec()
+	sweepGroups(m.group)
 	s := &Sandbox{mode: o.Mode, level: o.Level, home: o.Home, machine: m, family: newFamily(), trees: map[*Tree]bool{}}
 	if o.Mode == Off {
 		return s, switchedOff(), nil

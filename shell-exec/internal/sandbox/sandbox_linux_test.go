@@ -45,6 +45,10 @@ func level() int {
 // world is a home directory with secrets, a workspace and a directory outside.
 type world struct{ Home, Work, Temp, Outside string }
 
+func worldAt(root string) world {
+	return world{root + "/home", root + "/home/work", root + "/temp", root + "/outside"}
+}
+
 func newWorld(t testing.TB) world {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
@@ -56,7 +60,7 @@ func newWorld(t testing.TB) world {
 		t.Cleanup(func() { os.RemoveAll(root) })
 	}
 	must(t, err)
-	w := world{root + "/home", root + "/home/work", root + "/temp", root + "/outside"}
+	w := worldAt(root)
 	for _, dir := range []string{w.Work, w.Temp, w.Outside, w.Home + "/.ssh", w.Home + "/.aws", w.Home + "/go/pkg/mod"} {
 		must(t, os.MkdirAll(dir, 0o755))
 	}
@@ -167,7 +171,7 @@ func TestAProgramRunsAndSaysHowItEnded(t *testing.T) {
 // eventually waits for what must come, and fails when it does not.
 func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if is() {
 			return
 		}

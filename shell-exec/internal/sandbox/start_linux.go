@@ -82,8 +82,12 @@ func (l *launch) tree(f Files) (*Tree, error) {
 		return nil, err
 	}
 	l.s.family.began(first.Pid)
-	t := newTree(first, l.holder(first.Pid, g), l.c, nil)
+	held := l.holder(first.Pid, g)
+	t := newTree(first, held, l.c, nil)
 	t.parted = func() { l.s.forget(t) }
+	if p, ok := held.(interface{ provide() }); ok && !l.c.Detached {
+		t.provide = p.provide
+	}
 	l.s.remember(t)
 	go t.await(func() { l.s.family.ended(first.Pid) })
 	go t.watch()

@@ -22,6 +22,7 @@ type Tree struct {
 	limits   Limits
 	detached bool
 	parted   func() // tells the sandbox that this tree is over
+	provide  func() // sees to it that the tree ends if this process is killed; nil: nothing to do, or it is detached
 
 	exited chan struct{} // closed when the first process has ended
 	ended  Status        // what it left; to be read after that
@@ -217,6 +218,7 @@ const (
 	soon   = 5 * time.Millisecond
 	near   = 20 * time.Millisecond  // where a limit is near
 	seldom = 250 * time.Millisecond // else
+	young  = 50 * time.Millisecond  // what lives longer is provided for
 	dear   = time.Second            // where a look takes long: many commands on a busy machine
 )
 
@@ -224,7 +226,7 @@ const (
 // it may. It gives the tree back when nothing is left.
 func (t *Tree) watch() {
 	exited := t.exited
-	for pause := soon; ; {
+	for pause, old := soon, false; ; {
 		timer := time.NewTimer(pause)
 		select {
 		case <-t.stop:
@@ -234,6 +236,10 @@ func (t *Tree) watch() {
 			timer.Stop()
 			exited = nil
 		case <-timer.C:
+		}
+		if !old && pause > young {
+			old = true
+			t.lasts()
 		}
 		began := time.Now()
 		u, err := t.measure()
@@ -246,6 +252,15 @@ func (t *Tree) watch() {
 			_ = t.Kill() // what is left is met at the next look
 		}
 		pause = max(t.next(pause, u), min(50*took, dear))
+	}
+}
+
+// lasts provides for a tree that has lived for a while.
+func (t *Tree) lasts() {
+	t.life.RLock()
+	defer t.life.RUnlock()
+	if !t.over && t.provide != nil {
+		t.provide()
 	}
 }
 
