@@ -79,6 +79,8 @@ func (m tmux) shows(t *testing.T, id string, history bool) seen {
 //     cursor, and here nothing happens.
 //   - Saving the cursor: tmux has one place for both screens.
 //   - Clearing a screen that is blank: tmux keeps one blank line.
+//   - Skin tones, which tmux does not combine; families, whose last member it loses;
+//     bytes that are not UTF-8, which it does not show at all.
 //   - CHT, which tmux does not know; line drawing, which capture-pane shows as letters.
 var pieces = []string{
 	"word ", "longer text of some words. ", "日本語", "e\u0301a\u0308", "ﾊﾝ", "x", "x\x1b[%db", "\r\n", "\r\n", "\r\n", "\n", "\r", "\r\x1b[%dC", "\t", "\r\x1b[%dC\b",

@@ -1,10 +1,10 @@
 // Package screen knows what a terminal shows: it takes the bytes that programs
 // write, as an xterm would, and answers with lines of text.
 //
-// It refuses to grow with what it is sent: every buffer has a bound, whatever
-// comes, and no byte costs more than about one line of work. It refuses to fail,
-// to wait and to be cut: writing never blocks, and the same bytes show the same
-// whatever pieces they come in. It refuses to speak for the program: what
+// It refuses to grow with what it is sent: every buffer has a bound, whatever comes,
+// and no sequence is more work than the screen is large. It refuses to fail, to wait
+// and to care for cuts: writing never blocks, and the same bytes show the same in
+// whatever pieces they come. It refuses to speak for the program: what
 // [Screen.Replies] answers is made of constants and numbers alone, since a reply is
 // typed at whatever reads the terminal next (CVE-2003-0063: a title sent back).
 // It touches memory only.

@@ -20,10 +20,9 @@ func runeWidth(r rune) int {
 	case r < 0xa0:
 		return -1
 	case r < 0x300:
-		if r == 0xad {
-			return 1
-		}
 		return 1
+	case r >= 0x4e00 && r <= 0x9fff || r >= 0xac00 && r <= 0xd7a3: // most of what is wide
+		return 2
 	case r >= 0x1160 && r <= 0x11ff || r >= 0xd7b0 && r <= 0xd7ff: // vowels and finals of Hangul
 		return 0
 	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
