@@ -24,8 +24,23 @@ func startTmux(t *testing.T) tmux {
 	if out, err := m.run("new-session", "-d", "-x", "80", "-y", "24", "exec sleep 600", ";", "set", "-g", "history-limit", "5000"); err != nil {
 		t.Skipf("tmux does not start: %v, %s", err, out)
 	}
-	t.Cleanup(func() { _, _ = m.run("kill-server") })
+	pid, err := m.run("display", "-p", "#{pid}")
+	if err != nil {
+		t.Fatal(err, pid)
+	}
+	t.Cleanup(func() { m.end(t, strings.TrimSpace(pid)) })
 	return m
+}
+
+// end comes back when the server is gone, and with it what ran in it.
+func (m tmux) end(t *testing.T, pid string) {
+	_, _ = m.run("kill-server")
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat("/proc/" + pid); err != nil {
+			return
+		}
+	}
+	t.Error("tmux is still there:", pid)
 }
 
 func (m tmux) run(args ...string) (string, error) {
