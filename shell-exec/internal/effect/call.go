@@ -1,6 +1,7 @@
 package effect
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -180,7 +181,11 @@ func (r *reader) callFunction(s *scope, c *call, body *syntax.Stmt) {
 	if inner.params == nil {
 		inner.params = []cmdline.Word{}
 	}
-	inner.shifts, inner.locals = 0, map[string]*value{}
+	inner.shifts, inner.locals, inner.env = 0, map[string]*value{}, nil
+	for name, v := range s.env {
+		inner.local(name)
+		inner.set(name, v)
+	}
 	r.calling = append(r.calling, key)
 	r.statement(inner, body)
 	inner.restore()
@@ -271,10 +276,15 @@ func (r *reader) handed(s *scope, c *call) {
 
 // written: the program is a file that the same script made.
 func (r *reader) written(s *scope, c *call) bool {
-	if !c.local {
+	if !c.local && !r.pathChanged {
 		return false
 	}
 	f, ok := r.file(s, c.path.Text)
+	for _, p := range slices.Sorted(maps.Keys(r.files)) {
+		if !c.local && path.Base(p) == c.name {
+			f, ok = r.files[p], true
+		}
+	}
 	if !ok {
 		return false
 	}
@@ -330,7 +340,7 @@ func (r *reader) operands(s *scope, c *call) {
 		}
 		operands = r.assignments(s, operands)
 	}
-	if c.row.First != "" && len(operands) > 0 && !(c.row.Model == "mode" && c.args.Has("--reference")) {
+	if c.row.First != "" && len(operands) > 0 && !(c.row.Model == "mode" && hasMode(c)) {
 		r.role(s, c, c.row.First, operands[0], c.row.Name)
 		operands = operands[1:]
 	}
@@ -352,6 +362,11 @@ func (r *reader) operands(s *scope, c *call) {
 	}
 }
 
+// hasMode: chmod -x f and chmod --reference=a f have no mode among their operands.
+func hasMode(c *call) bool {
+	return c.args.Has("--reference") || c.name == "chmod" && c.args.Has("-x", "-w", "-r", "-X", "-s", "-t")
+}
+
 func (r *reader) assignments(s *scope, operands []cmdline.Word) []cmdline.Word {
 	for i, w := range operands {
 		name, v, ok := strings.Cut(w.Text, "=")
@@ -362,6 +377,7 @@ func (r *reader) assignments(s *scope, operands []cmdline.Word) []cmdline.Word {
 			r.shell(s, cmdline.At("x "+v, w.Span), "a function in the environment")
 		}
 		r.exported(s, name, single(v), w.Span)
+		s.give(name, single(v))
 	}
 	return nil
 }
@@ -474,7 +490,7 @@ func (r *reader) passes(s *scope) {
 }
 
 func (r *reader) printsContent(s *scope, c *call) {
-	if len(c.args.Operands) > 0 && c.args.Operands[0].Text != "-" {
+	if len(c.args.Operands) > 0 && c.args.Operands[0].Text != "-" && !isStandardInput(c.args.Operands[0].Text) {
 		out := flow{kind: content, root: c.args.Operands[0].Text}
 		if len(c.args.Operands) == 1 {
 			if c.args.Operands[0].Text == pipeName && r.lastProcess != nil {

@@ -85,7 +85,7 @@ func (r *reader) codeFlow(s *scope, c *call, f flow) {
 // What is looked for in code of all languages. Only what stands there letter by letter
 // is found: an interpreter can do anything, and the sandbox must hold it.
 var (
-	spawning   = regexp.MustCompile("os\\.system|os\\.popen|subprocess|pty\\.spawn|os\\.exec|os\\.spawn|os\\.posix_spawn|commands\\.getoutput|child_process|exec(File)?Sync|spawn(Sync)?\\s*\\(|\\bexec\\s*\\(|\\bexec\\b|\\bsystem\\b|shell_exec|passthru|proc_open|\\bpopen|qx[/({]|%x[{(]|Kernel\\.|Open3|IO\\.popen|do shell script|Deno\\.(run|Command)|`|run\\(\\s*[\"'\\[]|os\\.execute|io\\.popen|Deno\\.Command|Bun\\.|System\\.cmd|:os\\.cmd|os:cmd|\\.execute\\(|\\.!|Runtime|ProcessBuilder|call-process|start-process|shell-command|open\\b[^;\\n]*[\"'][^\"'\\n]*\\||open[^;\\n]*-\\||getattr\\(|__import__|spawnv?p?e?\\b|posix_spawn")
+	spawning   = regexp.MustCompile("os\\.system|os\\.popen|subprocess|pty\\.spawn|os\\.exec|os\\.spawn|os\\.posix_spawn|commands\\.getoutput|child_process|exec(File)?Sync|spawn(Sync)?\\s*\\(|\\bexec\\s*\\(|\\bexec\\b|\\bsystem\\b|shell_exec|passthru|proc_open|\\bpopen|qx[/({]|%x[{(]|Kernel\\.|Open3|IO\\.popen|do shell script|Deno\\.(run|Command)|`|run\\(\\s*[\"'\\[]|os\\.execute|io\\.popen|Deno\\.Command|Bun\\.|System\\.cmd|:os\\.cmd|os:cmd|\\.execute\\(|\\.!|Runtime|ProcessBuilder|call-process|start-process|shell-command|open\\b[^;\\n]*[\"'][^\"'\\n]*\\||open[^;\\n]*-\\||getattr\\(|pcntl_exec|\\bsh\\s+[\"']|__import__|spawnv?p?e?\\b|posix_spawn")
 	deleting   = regexp.MustCompile(`shutil\.rmtree|os\.(remove|unlink|rmdir|removedirs)|\.unlink\(|rmSync|unlinkSync|rmdirSync|fs\.(rm|unlink|rmdir|promises\.rm)\b|\.rm\(|\bunlink\b|\brmtree\b|remove_tree|FileUtils\.(rm|rm_rf|rm_r|remove)|File\.delete|rimraf|\brmdir\b|removeSync|emptyDirSync|del\(|Deno\.remove|delete-directory|delete-file|File\.rm|\brm_rf\b|deleteRecursively|deleteDirectory|Files\.delete`)
 	writing    = regexp.MustCompile(`open\([^)]*["'][wax]\+?b?["']|open\s+\w+\s*,\s*['"]?>|writeFile|File\.write|appendFile|write_text|write_bytes|file_put_contents|createWriteStream`)
 	unhiding   = regexp.MustCompile(`(?s)(exec|eval|Function|system|os\.system|subprocess\.\w+)\s*\(?.{0,80}(b64decode|b32decode|base64_decode|atob\(|Buffer\.from\([^)]*base64|fromhex|unhexlify|codecs\.decode|pack\s*\(?\s*["'][Hmu]|decode64|decode_base64|zlib\.decompress|marshal\.loads|rot13)`)
@@ -99,6 +99,8 @@ var (
 	forking       = regexp.MustCompile(`\bwhile\b[^\n]*\n?[^\n]*\bfork\b|\bfork\s+while\b|\bloop\b[^\n]*\bfork\b|\bfor\s*\(;;\)[^\n]*\bfork\b`)
 	printing      = regexp.MustCompile(`\b(print|echo|puts|say|write|log|cat|printf|stdout|display|format)\b`)
 	decoding64    = regexp.MustCompile(`(?i)b64decode|b32decode|base64_decode|atob\(|from\([^)]*base64|fromhex|unhexlify|codecs\.decode|\bunpack\b|\bpack\b|decode64|decode_base64|decompress|rot13`)
+	placing       = regexp.MustCompile(`(?:shutil\.(?:copy\w*|move)|os\.(?:rename|replace|symlink|link)|copyFile(?:Sync)?|\brename(?:Sync)?|symlinkSync|FileUtils\.(?:cp|mv|ln)\w*|File\.(?:rename|symlink)|\bcopy)\s*\(?\s*[^,()]+,\s*["'](/[^"']+)["']`)
+	chdir         = regexp.MustCompile(`\bchdir\s*\(?\s*["']([^"']+)["']`)
 	modules       = regexp.MustCompile(`^(node:)?(fs|os|path|child_process|fs/promises|shutil|fileutils|utf-?8|w|r|a|HOME)$`)
 	homes         = regexp.MustCompile(`expanduser|Path\.home\(\)|homedir\(\)|Dir\.home|process\.env\.HOME|os\.environ\[?\(?["']HOME|ENV\[["']HOME["']\]\s*[,)]`)
 	networking    = regexp.MustCompile(`urllib|requests\.|http\.client|https?://|fetch\(|socket|axios|net/http|Net::HTTP|LWP`)
@@ -127,6 +129,9 @@ func (r *reader) code(s *scope, c *call, language string, w cmdline.Word) {
 	if networking.MatchString(text) && strings.Contains(text, ".ssh/id_") {
 		r.flag(inner, SendSecret, "sends a private key", c.span)
 	}
+	if m := chdir.FindStringSubmatch(text); m != nil {
+		inner.dir = inner.join(m[1])
+	}
 	literals := literalsOf(text)
 	if joined := concatenation.ReplaceAllString(text, ""); joined != text {
 		literals = append(literals, literalsOf(joined)...)
@@ -149,6 +154,9 @@ func (r *reader) code(s *scope, c *call, language string, w cmdline.Word) {
 	}
 	if writing.MatchString(text) {
 		r.writtenByCode(inner, language, literals, w.Span)
+	}
+	for _, m := range placing.FindAllStringSubmatch(text, 50) {
+		r.write(inner, w.With(m[1]), language+" writes")
 	}
 	r.readByCode(inner, language, literals, networking.MatchString(text), c.span)
 	if printing.MatchString(text) {
@@ -227,6 +235,8 @@ func (r *reader) spawned(s *scope, language, text string, literals []string) {
 	for _, statement := range strings.FieldsFunc(text, func(ch rune) bool { return ch == '\n' || ch == ';' }) {
 		literals = append(literals, commandOf(literalsOf(statement)))
 	}
+	s.vars = s.vars.layer()
+	s.vars.own[notKnown] = unknownValue
 	for _, t := range literals {
 		t = strings.Trim(escapedQuotes.Replace(t), "|+- ")
 		for _, t := range filled(t, literals) {

@@ -46,6 +46,9 @@ func (r *reader) copied(s *scope, from []cmdline.Word, to cmdline.Word) {
 		return
 	}
 	known, ok := r.file(s, from[0].Text)
+	if isStandardInput(from[0].Text) {
+		known, ok = s.input, true
+	}
 	p, _, where := place.Absolute(s.dir, to.Text)
 	if ok && where {
 		r.files[p] = known
@@ -179,6 +182,13 @@ func (r *reader) tar(s *scope, c *call) {
 	}
 	for _, w := range c.args.Operands {
 		r.readArgument(s, w)
+	}
+}
+
+// lastWritten: the last operand is what the program makes.
+func (r *reader) lastWritten(s *scope, c *call) {
+	if n := len(c.args.Operands); n > 0 {
+		r.write(s, c.args.Operands[n-1], c.name+" to")
 	}
 }
 

@@ -18,8 +18,10 @@ type scope struct {
 	dir        string            // "" where it is not known
 	params     []cmdline.Word    // $1…; nil where they are not known
 	shifts     int               // how many more of them may have been dropped
+	loops      int               // how many loops the current statement is in
 	looping    int               // branches that are a loop which is followed round by round
 	locals     map[string]*value // of the function, with what they were outside; nil outside of one
+	env        map[string]value  // what the current command finds in its environment besides
 	arg0       string
 	branches   int    // how many conditions the current statement depends on
 	splitting  bool   // IFS has been set
@@ -77,6 +79,16 @@ func (s *scope) sub() *scope {
 	c.functions, c.aliases = maps.Clone(s.functions), maps.Clone(s.aliases)
 	c.output = flow{}
 	return &c
+}
+
+// give puts a variable into the environment of the command that is looked at.
+func (s *scope) give(name string, v value) {
+	env := maps.Clone(s.env)
+	if env == nil {
+		env = map[string]value{}
+	}
+	env[name] = v
+	s.env = env
 }
 
 // local keeps what a variable is outside the function that has one of that name.

@@ -10,6 +10,11 @@ import (
 
 // awk's program is its first operand, unless an option gives it.
 func (r *reader) awk(s *scope, c *call) {
+	if o, ok := c.args.Find("-i", "--include"); ok && o.Value.Text == "inplace" {
+		for _, w := range c.args.Operands {
+			r.write(s, w, "awk -i inplace")
+		}
+	}
 	if len(c.args.Operands) > 0 && !c.args.Has("-e", "--source", "-f", "--file") {
 		r.awkCode(s, c, c.args.Operands[0])
 	}
@@ -237,6 +242,8 @@ func (r *reader) editorFile(s *scope, c *call, w cmdline.Word) {
 	}
 }
 
+var editorWrites = regexp.MustCompile(`^(?:w|wq|write|sav|saveas|x|up|update|wa)!?\s+(?:>>\s*)?(/\S+)`)
+
 var editorTerminal = regexp.MustCompile(`^(?:\w+\s+)*term(?:inal)?!?\s+(?:\+\+\S+\s+)*(.+)`)
 
 func (r *reader) editorCommand(s *scope, c *call, w cmdline.Word) {
@@ -245,6 +252,9 @@ func (r *reader) editorCommand(s *scope, c *call, w cmdline.Word) {
 	name, _, _ := strings.Cut(strings.TrimSpace(t[at+1:]), " ")
 	if name, _ = programName(name); at == 0 || at > 0 && (containsAny(t, "r !", "%!", "|!", "w !", "silent !", "sil !") || slices.Contains(often, name)) {
 		r.shell(s, w.With(t[at+1:]), c.name)
+	}
+	if m := editorWrites.FindStringSubmatch(t); m != nil {
+		r.write(s, w.With(m[1]), c.name+" writes")
 	}
 	if m := editorTerminal.FindStringSubmatch(t); m != nil {
 		r.shell(s, w.With(m[1]), c.name)
@@ -306,7 +316,7 @@ func (r *reader) makeProgram(s *scope, c *call) {
 	if !c.args.Has("-f", "--file", "--makefile") {
 		for _, name := range []string{"GNUmakefile", "makefile", "Makefile", "justfile", "Taskfile.yml"} {
 			if f, ok := r.file(s, name); ok && f.kind == literal {
-				r.makefile(s, f.text, c.span)
+				r.makefile(s, indented.ReplaceAllString(f.text, "\t"), c.span)
 			}
 		}
 	}
@@ -328,6 +338,8 @@ func (r *reader) makefileNamed(s *scope, c *call, w cmdline.Word) {
 		r.flag(s, RunDownloaded, "make runs recipes straight from the network", c.span)
 	}
 }
+
+var indented = regexp.MustCompile(`(?m)^ +(?:- )?`)
 
 var makeRuns = regexp.MustCompile(`\$\(shell\s+([^)]*)\)|(?m)^\t[@\-+]*(.*)$|;\s*[@\-+]*(.+)$|!=\s*(.+)$`)
 
@@ -369,7 +381,11 @@ func (r *reader) filter(s *scope, c *call) {
 			s.output.add(flow{kind: download})
 			return
 		}
-	case "base64", "base32", "xxd", "uudecode", "rev", "gpg":
+	case "xxd":
+		if len(c.args.Operands) == 2 {
+			r.write(s, c.args.Operands[1], c.name+" to")
+		}
+	case "base64", "base32", "uudecode", "rev", "gpg":
 	default:
 		return
 	}

@@ -1,6 +1,7 @@
 package effect
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,7 +20,7 @@ func models() map[string]model {
 		"declare": (*reader).declareBuiltin, "test": (*reader).testBuiltin, "kill": (*reader).kill, "pkill": (*reader).pkill,
 		"xargs": (*reader).xargs, "parallel": (*reader).parallel, "loose": (*reader).loose, "daemon": (*reader).daemon,
 		"find": (*reader).find, "fd": (*reader).fd, "copy": (*reader).copy, "rsync": (*reader).rsync, "remote-copy": (*reader).remoteCopy, "tee": (*reader).tee,
-		"dd": (*reader).dd, "mode": (*reader).mode, "tar": (*reader).tar, "zip": (*reader).zip, "grep": (*reader).grep, "filter": (*reader).filter,
+		"dd": (*reader).dd, "mode": (*reader).mode, "tar": (*reader).tar, "zip": (*reader).zip, "last-written": (*reader).lastWritten, "grep": (*reader).grep, "filter": (*reader).filter,
 		"mktemp": (*reader).mktemp, "basename": (*reader).basename, "which": (*reader).which, "list": (*reader).listFiles,
 		"disk": (*reader).disk, "sysctl": (*reader).sysctl, "schedule": (*reader).schedule, "terminal": (*reader).terminal,
 		"interpreter": (*reader).interpreter, "awk": (*reader).awk, "sed": (*reader).sed, "editor": (*reader).editor,
@@ -39,6 +40,12 @@ func (r *reader) shellProgram(s *scope, c *call) {
 	f := readShellOptions(c.words)
 	if f.done {
 		return
+	}
+	if len(s.env) > 0 {
+		vars, env := s.vars, s.env
+		defer func() { s.vars, s.env = vars, env }()
+		s.vars, s.env = vars.layer(), nil
+		maps.Copy(s.vars.own, env)
 	}
 	if c.name == "zsh" && len(c.words) > 0 {
 		r.advise(s, Unreadable, "zsh expands words in another way than what is read here", "Use bash", c.span)

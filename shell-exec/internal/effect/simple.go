@@ -11,6 +11,8 @@ import (
 // simple reads one simple command, or the assignments that stand without one.
 func (r *reader) simple(s *scope, c *syntax.CallExpr) {
 	r.separators = ""
+	env := s.env
+	defer func() { s.env = env }()
 	for _, a := range c.Assigns {
 		if a.Name != nil {
 			r.assign(s, a, len(c.Args) > 0)
@@ -89,7 +91,9 @@ func (r *reader) assign(s *scope, a *syntax.Assign, forCommand bool) {
 	v := r.assigned(s, a)
 	s.searching = s.searching || a.Name.Value == "CDPATH"
 	r.pathChanged = r.pathChanged || a.Name.Value == "PATH"
-	if !forCommand {
+	if forCommand {
+		s.give(a.Name.Value, v)
+	} else {
 		r.setVariable(s, a.Name.Value, v, a.Append)
 	}
 	if forCommand || affects(a.Name.Value) {
@@ -140,6 +144,9 @@ func (r *reader) setVariable(s *scope, name string, v value, appends bool) {
 	switch {
 	case appends:
 		v = appended(r.lookup(s, name), v)
+		if s.loops > 0 && !v.list { // once in every round
+			v = v.or(unknownValue)
+		}
 	case s.branches > 0 && known:
 		v = old.or(v)
 	case s.branches > 0 && (r.world.Typed || r.world.Env[name] != ""):

@@ -174,6 +174,8 @@ func (r *reader) rounds(s *scope, c *syntax.WhileClause) {
 	looping := s.looping
 	defer func() { s.looping = looping }()
 	s.looping = s.branches
+	s.loops++
+	defer func() { s.loops-- }()
 	for range maxTexts {
 		left := len(s.params)
 		r.statements(s, c.Cond)
@@ -211,7 +213,9 @@ func (r *reader) forClause(s *scope, c *syntax.ForClause) {
 		}
 		s.counters(loop)
 	}
+	s.loops++
 	r.branch(s, func() { r.statements(s, c.Do) })
+	s.loops--
 }
 
 func (r *reader) iterated(s *scope, loop *syntax.WordIter) value {

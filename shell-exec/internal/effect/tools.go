@@ -85,6 +85,18 @@ func (r *reader) kubectl(s *scope, c *call) {
 }
 
 func (r *reader) npmLocation(s *scope, c *call) {
+	if f, ok := r.file(s, "package.json"); ok && f.kind == literal {
+		inner := s.within(c.name)
+		inner.exact, inner.outer, inner.input = false, c.span, flow{}
+		for _, text := range literalsOf(f.text) {
+			r.perhapsShell(inner, text, c.name)
+		}
+	}
+	if len(c.args.Operands) > 2 && c.args.Operands[0].Text == "pkg" && c.args.Operands[1].Text == "set" {
+		for _, w := range c.args.Operands[2:] {
+			r.role(s, c, "setting", w, c.name+" pkg set")
+		}
+	}
 	for _, o := range c.args.Options {
 		if o.Name == "--location" && o.Value.Text == "global" {
 			r.flag(s, UserPackages, c.name+" changes programs of the user", c.span)
