@@ -30,6 +30,7 @@ func (l *launch) enterNamespaces() error {
 	if err != nil {
 		return err
 	}
+	defer p.close()
 	if err := p.open(l.s.machine, l.terminal); err != nil {
 		return err
 	}

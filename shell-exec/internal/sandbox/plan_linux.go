@@ -71,6 +71,13 @@ func (p *plan) open(m machine, terminal *os.File) error {
 	return nil
 }
 
+// close is for a plan that nobody keeps.
+func (p *plan) close() {
+	if p.ruleset != nil {
+		_ = p.ruleset.Close()
+	}
+}
+
 // plans keeps the plans of the last few rules: most commands have the same, and
 // to look up a hundred paths takes as long as to start a program.
 type plans struct {

@@ -106,6 +106,9 @@ func (l *launch) enter() error {
 	if err != nil {
 		return err
 	}
+	if l.terminal != nil {
+		defer p.close()
+	}
 	return p.enter()
 }
 

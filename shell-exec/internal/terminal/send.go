@@ -154,6 +154,8 @@ func (s *session) send(ctx context.Context, p []byte, in Input) (Sent, error) {
 // that a shell could run is sent only when the program has taken what stands before it: a program that does not read
 // leaves all to the shell, which reads it when the program has ended.
 func (s *session) sendParts(ctx context.Context, p []byte, fg foreground, in Input) (n int, err error) {
+	s.typing.Lock()
+	defer s.typing.Unlock()
 	for n < len(p) && s.reads(fg) {
 		part := p[n : n+firstPart(p[n:])]
 		m, err := s.line.write(ctx, part)
@@ -171,6 +173,9 @@ func (s *session) sendParts(ctx context.Context, p []byte, fg foreground, in Inp
 				s.typed = s.typed.doubted(unknown)
 			}
 			return n, nil
+		}
+		if n == len(p) {
+			break
 		}
 		if err := in.SendTo.check(now); err != nil {
 			return n, err
@@ -194,7 +199,7 @@ func firstPart(p []byte) int {
 // that nothing stands before it which a shell may run.
 func (s *session) reads(fg foreground) bool {
 	m, err := s.line.modes()
-	if err != nil || m.canonical || fg.shell() || !s.typed.blank() || s.stray.Load() {
+	if err != nil || m.canonical || fg.shell() || !s.typed.blank() || s.stray {
 		return false
 	}
 	left, known := s.line.unread()
@@ -215,38 +220,51 @@ func (s *session) taken(ctx context.Context) bool {
 }
 
 // sendJudged types what a shell may read, once the judge has allowed it.
-func (s *session) sendJudged(ctx context.Context, p []byte, in Input) (int, error) {
-	var verdict *Pending // nil: not judged yet
-	var complete bool
+func (s *session) sendJudged(ctx context.Context, p []byte, in Input) (n int, err error) {
+	var allowed *verdict
 	if p[0] != 'C'-'@' && !s.attended(ctx) {
 		s.interrupted, s.typed = nil, s.typed.doubted(unknown)
 	}
 	for {
-		fg := s.foreground()
-		if err := in.SendTo.check(fg); err != nil {
+		n, ask, err := s.sendIf(ctx, p, in.SendTo, allowed)
+		if ask == nil {
+			return n, err
+		}
+		// Who came to the keyboard while a person thought about it may read it otherwise: then it is asked again.
+		if allowed, err = in.judge(*ask); err != nil {
 			return 0, err
 		}
-		if s.stray.Swap(false) {
-			s.typed = s.typed.doubted(stuck)
-		}
-		r := s.typed.read(p, s.keyboard(fg))
-		pending := r.pending(fg)
-		// Who came to the keyboard while a person thought about it may read it otherwise.
-		if !r.harmless() && (verdict == nil || verdict.differs(pending)) {
-			var err error
-			if complete, err = in.judge(pending); err != nil {
-				return 0, err
-			}
-			verdict = &pending
-			continue
-		}
-		n, err := s.writeJudged(ctx, p, r.keyboard)
-		if n < len(p) {
-			r = s.typed.read(p[:n], r.keyboard)
-		}
-		s.typed = r.after(complete)
-		return n, err
 	}
+}
+
+// verdict is what the judge has allowed.
+type verdict struct {
+	pending  Pending
+	complete bool
+}
+
+// sendIf types p if that is harmless or allowed; else it says what to ask.
+func (s *session) sendIf(ctx context.Context, p []byte, guard Guard, allowed *verdict) (n int, ask *Pending, err error) {
+	s.typing.Lock()
+	defer s.typing.Unlock()
+	fg := s.foreground()
+	if err := guard.check(fg); err != nil {
+		return 0, nil, err
+	}
+	if s.stray {
+		s.stray, s.typed = false, s.typed.doubted(stuck)
+	}
+	r := s.typed.read(p, s.keyboard(fg))
+	pending := r.pending(fg)
+	if !r.harmless() && (allowed == nil || allowed.pending.differs(pending)) {
+		return 0, &pending, nil
+	}
+	n, err = s.writeJudged(ctx, p, r.keyboard)
+	if n < len(p) {
+		r = s.typed.read(p[:n], r.keyboard)
+	}
+	s.typed = r.after(allowed != nil && allowed.complete)
+	return n, nil, err
 }
 
 // writeJudged types p, and after every ^C waits for the shell to have attended to it: meanwhile it loses keys.
@@ -296,11 +314,12 @@ func (s *session) attended(ctx context.Context) bool {
 	return false
 }
 
-func (in Input) judge(p Pending) (bool, error) {
+func (in Input) judge(p Pending) (*verdict, error) {
 	if in.Judge == nil {
-		return false, fault.New(fault.Forbidden, "there is nobody to judge what is typed", "Report this")
+		return nil, fault.New(fault.Forbidden, "there is nobody to judge what is typed", "Report this")
 	}
-	return in.Judge(p)
+	complete, err := in.Judge(p)
+	return &verdict{p, complete}, err
 }
 
 func (r reading) pending(fg foreground) Pending {
@@ -363,13 +382,12 @@ func (s *session) answer() {
 
 // reply types an answer of the terminal. One that nobody takes stands in the next line that is typed.
 func (s *session) reply(p []byte) {
+	s.typing.Lock()
+	defer s.typing.Unlock()
 	fg := s.foreground()
-	if _, err := s.line.write(context.Background(), p); err != nil {
-		s.stray.Store(true)
-		return
-	}
-	asked := fg.process().Name == "fish" // asks, and waits for its answer
-	if !asked && fg.shell() || !s.taken(context.Background()) {
-		s.stray.Store(true)
+	asks := fg.process().Name == "fish" // and waits for its answer
+	_, err := s.line.write(context.Background(), p)
+	if err != nil || !asks && fg.shell() || !s.taken(context.Background()) {
+		s.stray = true
 	}
 }

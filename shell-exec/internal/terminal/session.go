@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/multiollama/mcp-server/shared/fault"
@@ -30,17 +29,18 @@ type session struct {
 	run  *output.Run // nil where no history is kept
 	kept string      // what its output is called
 
-	ends    chan struct{} // closed when somebody wants the end
-	asked   sync.Once
-	hung    chan struct{} // closed when the terminal has been given back
-	over    chan struct{} // closed when nothing is left, and all that was written is here
-	killed  error         // to be read after that
-	keys    chan struct{} // holds one while somebody types
-	replies chan struct{} // holds one when a program asked the terminal for something
-	stray   atomic.Bool   // an answer of the terminal stands where lines are typed
+	ends        chan struct{} // closed when somebody wants the end
+	asked       sync.Once
+	hung        chan struct{} // closed when the terminal has been given back
+	over        chan struct{} // closed when nothing is left, and all that was written is here
+	killed      error         // to be read after that
+	keys        chan struct{} // holds one while somebody types
+	replies     chan struct{} // holds one when a program asked the terminal for something
+	interrupted *interrupt    // the last ^C, while it may not be attended to; for who holds keys
 
-	typed       typed      // what stands on the line; held by who holds keys
-	interrupted *interrupt // the last ^C, while it may not be attended to; likewise
+	typing sync.Mutex // held while something is typed, and what stands on the line is told
+	typed  typed      // what stands on the line
+	stray  bool       // an answer of the terminal stands there too
 
 	mu      sync.Mutex // held while the screen and what is told of it change
 	screen  *screen.Screen
