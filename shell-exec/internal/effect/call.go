@@ -120,7 +120,7 @@ func (r *reader) unclearName(s *scope, c *call) bool {
 		r.advise(s, RunUnknown, "the program's name is a pattern", "Write the program's name", c.span)
 		pattern := classes.Replace(cmdline.Plain(c.name))
 		for _, n := range often {
-			if ok, err := path.Match(pattern, n); ok && err == nil {
+			if ok, err := path.Match(pattern, n); ok && err == nil && strings.Trim(pattern, "*") != "" {
 				r.call(s.within(cmdline.Show(name)), append([]cmdline.Word{c.path.With(n)}, c.words...), c.span)
 			}
 		}
@@ -203,6 +203,7 @@ func (r *reader) program(s *scope, c *call) {
 		c.name = name
 		r.report.Commands[r.current].Argv[0] = name
 	}
+	r.escapes(s, c)
 	c.row, _ = r.table.Find([]cmdline.Word{c.path.With(c.name)})
 	if c.row == nil {
 		if c.local {
@@ -251,25 +252,64 @@ func (r *reader) realName(s *scope, c *call) string {
 	return ""
 }
 
-// handed looks for a command among the arguments of a program that nothing is known
-// about: it may be one of the many that run what they are given.
+// handed looks for commands and code among the arguments of a program that nothing is
+// known about, and in what it reads: it may be one of the many that run what they are given.
 func (r *reader) handed(s *scope, c *call) {
+	inner := s.within(c.name)
+	inner.exact, inner.outer, inner.input = false, c.span, flow{}
+	if s.input.kind == literal && spawning.MatchString(s.input.text) {
+		r.code(inner, c, "script", cmdline.At(s.input.text, c.span))
+	}
 	for i, w := range c.words {
-		text := w.Text
+		text := strings.TrimLeft(w.Text, "!: ")
 		if _, v, ok := strings.Cut(text, "="); ok && strings.HasPrefix(text, "-") {
 			text = v
 		}
 		first, rest, several := strings.Cut(strings.TrimSpace(text), " ")
 		name, _ := programName(first)
 		switch {
+		case w.Text == pipeName && r.lastProcess != nil && r.processes[r.lastProcess].kind == literal:
+			r.hinted(inner, r.processes[r.lastProcess].text, c.name, c.span)
+		case len(text) > 8 && strings.ContainsAny(text, "({`\"'") && spawning.MatchString(text):
+			r.code(inner, c, "script", w.With(text))
 		case !slices.Contains(often, name):
 		case several && rest != "":
-			inner := s.within(c.name)
-			inner.exact, inner.outer = false, w.Span
 			r.perhapsShell(inner, text, c.name)
 		case first == w.Text && i+1 < len(c.words):
 			r.call(s.within(c.name), c.words[i:], c.span)
 			return
+		}
+	}
+}
+
+// executing are the words in an option's name that say that its value is run.
+var executing = strings.Fields("exec execute command cmd script hook run pipe program pager editor shell eval call on callback before after")
+
+// executed looks at values of options that nothing is known about but their names.
+func (r *reader) executed(s *scope, c *call, o programs.Option) {
+	names := strings.FieldsFunc(o.Name, func(ch rune) bool { return strings.ContainsRune("-_.:", ch) })
+	first, _, several := strings.Cut(o.Value.Text, " ")
+	name, _ := programName(first)
+	if !several || !slices.Contains(often, name) || !slices.ContainsFunc(names, func(n string) bool { return slices.Contains(executing, n) }) {
+		return
+	}
+	inner := s.within(c.row.Name + " " + o.Name)
+	inner.exact, inner.outer, inner.input = false, o.Value.Span, flow{}
+	r.perhapsShell(inner, o.Value.Text, c.row.Name)
+}
+
+// escapes: many programs run the rest of a line that begins with a !.
+func (r *reader) escapes(s *scope, c *call) {
+	if s.input.kind != literal || len(s.input.text) > maxHint || !strings.Contains(s.input.text, "!") {
+		return
+	}
+	for _, line := range strings.Split(s.input.text, "\n") {
+		rest, ok := strings.CutPrefix(line, "!")
+		first, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+		if name, _ := programName(first); ok && slices.Contains(often, name) {
+			inner := s.within(c.name)
+			inner.exact, inner.outer, inner.input = false, c.span, flow{}
+			r.perhapsShell(inner, rest, c.name)
 		}
 	}
 }
@@ -327,6 +367,8 @@ func (r *reader) options(s *scope, c *call) {
 	for _, o := range c.args.Options {
 		if role := c.row.Options[o.Name]; role != "" && o.Valued {
 			r.role(s, c, role, o.Value, c.row.Name+" "+o.Name)
+		} else if o.Valued {
+			r.executed(s, c, o)
 		}
 	}
 }

@@ -85,7 +85,7 @@ func (r *reader) codeFlow(s *scope, c *call, f flow) {
 // What is looked for in code of all languages. Only what stands there letter by letter
 // is found: an interpreter can do anything, and the sandbox must hold it.
 var (
-	spawning   = regexp.MustCompile("os\\.system|os\\.popen|subprocess|pty\\.spawn|os\\.exec|os\\.spawn|os\\.posix_spawn|commands\\.getoutput|child_process|exec(File)?Sync|spawn(Sync)?\\s*\\(|\\bexec\\s*\\(|\\bexec\\b|\\bsystem\\b|shell_exec|passthru|proc_open|\\bpopen|qx[/({]|%x[{(]|Kernel\\.|Open3|IO\\.popen|do shell script|Deno\\.(run|Command)|`|run\\(\\s*[\"'\\[]|os\\.execute|io\\.popen|Deno\\.Command|Bun\\.|System\\.cmd|:os\\.cmd|os:cmd|\\.execute\\(|\\.!|Runtime|ProcessBuilder|call-process|start-process|shell-command|open\\b[^;\\n]*[\"'][^\"'\\n]*\\||open[^;\\n]*-\\||getattr\\(|pcntl_exec|\\bsh\\s+[\"']|__import__|spawnv?p?e?\\b|posix_spawn")
+	spawning   = regexp.MustCompile("os\\.system|os\\.popen|subprocess|pty\\.spawn|os\\.exec|os\\.spawn|os\\.posix_spawn|commands\\.getoutput|child_process|exec(File)?Sync|spawn(Sync)?\\s*\\(|\\bexec\\s*\\(|\\bexec\\b|\\bsystem\\b|shell_exec|passthru|proc_open|\\bpopen|qx[/({]|%x[{(]|Kernel\\.|Open3|IO\\.popen|do shell script|Deno\\.(run|Command)|`|run\\(\\s*[\"'\\[]|os\\.execute|io\\.popen|Deno\\.Command|Bun\\.|System\\.cmd|:os\\.cmd|os:cmd|\\.execute\\(|\\.!|Runtime|ProcessBuilder|call-process|start-process|shell-command|open\\b[^;\\n]*[\"'][^\"'\\n]*\\||open[^;\\n]*-\\||getattr\\(|pcntl_exec|write18|syscmd|Process\\.Start|Command::new|/sh\\b|run-program|execShellCmd|\\bsh\\s+[\"']|__import__|spawnv?p?e?\\b|posix_spawn")
 	deleting   = regexp.MustCompile(`shutil\.rmtree|os\.(remove|unlink|rmdir|removedirs)|\.unlink\(|rmSync|unlinkSync|rmdirSync|fs\.(rm|unlink|rmdir|promises\.rm)\b|\.rm\(|\bunlink\b|\brmtree\b|remove_tree|FileUtils\.(rm|rm_rf|rm_r|remove)|File\.delete|rimraf|\brmdir\b|removeSync|emptyDirSync|del\(|Deno\.remove|delete-directory|delete-file|File\.rm|\brm_rf\b|deleteRecursively|deleteDirectory|Files\.delete`)
 	writing    = regexp.MustCompile(`open\([^)]*["'][wax]\+?b?["']|open\s+\w+\s*,\s*['"]?>|writeFile|File\.write|appendFile|write_text|write_bytes|file_put_contents|createWriteStream`)
 	unhiding   = regexp.MustCompile(`(?s)(exec|eval|Function|system|os\.system|subprocess\.\w+)\s*\(?.{0,80}(b64decode|b32decode|base64_decode|atob\(|Buffer\.from\([^)]*base64|fromhex|unhexlify|codecs\.decode|pack\s*\(?\s*["'][Hmu]|decode64|decode_base64|zlib\.decompress|marshal\.loads|rot13)`)
@@ -145,6 +145,9 @@ func (r *reader) code(s *scope, c *call, language string, w cmdline.Word) {
 	if language == "script" {
 		literals = append(literals, bareCommands(text)...)
 	}
+	if rest, ok := strings.CutPrefix(strings.TrimSpace(text), "!"); ok {
+		r.perhapsShell(inner, rest, language)
+	}
 	if spawns || language == "script" {
 		r.spawned(inner, language, text, literals)
 		r.nested(inner, c, language, text, literals)
@@ -164,7 +167,7 @@ func (r *reader) code(s *scope, c *call, language string, w cmdline.Word) {
 	}
 }
 
-var bare = regexp.MustCompile(`(?m)\b(?:exec|system|cmd|run)\s+([^"'\n;\]}]+)`)
+var bare = regexp.MustCompile("(?m)\\b(?:exec|system|e?syscmd|cmd|run|write18)[\\s{(`]+([^\"'\\n;\\]})`]+)")
 
 // bareCommands are those that stand in code without quotes: exec rm -r x.
 func bareCommands(text string) []string {
@@ -178,7 +181,7 @@ func bareCommands(text string) []string {
 // nested: a literal may be code itself.
 func (r *reader) nested(s *scope, c *call, language, text string, literals []string) {
 	for _, t := range literals {
-		if len(t) < len(text) && strings.ContainsAny(t, `"'`) && spawning.MatchString(t) && s.depth < maxDepth {
+		if len(t) < len(text) && strings.ContainsAny(t, `"'(`) && spawning.MatchString(t) && s.depth < maxDepth {
 			r.code(s, c, language, cmdline.At(escapedQuotes.Replace(t), s.outer))
 		}
 	}
@@ -253,6 +256,10 @@ func commandOf(literals []string) string {
 		if name, _ := programName(t); slices.Contains(often, name) {
 			words := []string{t}
 			for _, word := range literals[i+1:] {
+				if strings.HasPrefix(word, "-") {
+					words = append(words, word) // "-rf /" is often several
+					continue
+				}
 				words = append(words, cmdline.Quote(word))
 			}
 			return strings.Join(words, " ")

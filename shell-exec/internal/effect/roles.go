@@ -1,6 +1,7 @@
 package effect
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
@@ -75,6 +76,17 @@ func (r *reader) codeRole(s *scope, c *call, role string, w cmdline.Word, how st
 		r.gitSetting(s, c, key, v)
 	case "ssh":
 		r.sshSetting(s, w)
+	case "write-system": // beside the workspace is where work trees belong
+		if p := r.places.Leads(s.dir, w.Text); place.IsSystem(p) {
+			r.write(s, w, how)
+		}
+	case "macro":
+		if m := macro.FindStringSubmatch(w.Text); m != nil {
+			r.shell(s, w.With(m[1]), how)
+		}
+	case "wrapper":
+		r.shell(s, w.With(strings.ReplaceAll(w.Text, ",", " ")), how)
+		r.perhapsShell(s, w.Text[strings.LastIndexByte(w.Text, ',')+1:], how)
 	case "setting":
 		if _, v, ok := strings.Cut(w.Text, "="); ok && strings.Contains(v, " ") {
 			inner := s.within(how)
@@ -92,6 +104,9 @@ func (r *reader) codeRole(s *scope, c *call, role string, w cmdline.Word, how st
 		r.unpack(s, c, w)
 	}
 }
+
+// macro of rpm that runs a shell: %( … ).
+var macro = regexp.MustCompile(`(?s)%\((.*)\)`)
 
 // delete: what counts is where it lies. tree says that all beneath goes too.
 func (r *reader) delete(s *scope, w cmdline.Word, tree bool, how string, span cmdline.Span) {

@@ -18,7 +18,7 @@ func models() map[string]model {
 		"cd": (*reader).cd, "pwd": (*reader).pwd, "echo": (*reader).echo, "printf": (*reader).printf, "trap": (*reader).trap,
 		"alias": (*reader).alias, "hash": (*reader).hash, "shift": (*reader).shift, "set": (*reader).setParams, "unset": (*reader).unset, "read": (*reader).readBuiltin,
 		"declare": (*reader).declareBuiltin, "test": (*reader).testBuiltin, "kill": (*reader).kill, "pkill": (*reader).pkill,
-		"xargs": (*reader).xargs, "parallel": (*reader).parallel, "loose": (*reader).loose, "daemon": (*reader).daemon,
+		"xargs": (*reader).xargs, "parallel": (*reader).parallel, "expect": (*reader).expectInput, "loose": (*reader).loose, "daemon": (*reader).daemon,
 		"find": (*reader).find, "fd": (*reader).fd, "copy": (*reader).copy, "rsync": (*reader).rsync, "remote-copy": (*reader).remoteCopy, "tee": (*reader).tee,
 		"dd": (*reader).dd, "mode": (*reader).mode, "tar": (*reader).tar, "zip": (*reader).zip, "last-written": (*reader).lastWritten, "grep": (*reader).grep, "filter": (*reader).filter,
 		"mktemp": (*reader).mktemp, "basename": (*reader).basename, "which": (*reader).which, "list": (*reader).listFiles,

@@ -11,7 +11,7 @@ import (
 // The roles that roles.go and call.go know.
 var known = strings.Fields(`delete delete-all write read attribute shell split directory script program hijack hijack-path code awk sed
 	editor gdb make makefile expect checkpoint tail tail-cmake git-config ssh data form send connect mount unpack command package
-	shell-words ignore module setting editor-file`)
+	shell-words ignore module setting macro wrapper write-system editor-file`)
 
 // models that only call.go asks about.
 var asked = strings.Fields("command flock setarch")

@@ -30,7 +30,7 @@ func (r *reader) container(s *scope, c *call) {
 
 // mount is a directory of the machine that a container gets.
 func (r *reader) mount(s *scope, c *call, w cmdline.Word) {
-	source, _, _ := strings.Cut(w.Text, ":")
+	source, _, _ := strings.Cut(strings.TrimPrefix(w.Text, "="), ":")
 	for _, part := range strings.Split(w.Text, ",") {
 		for _, key := range []string{"source=", "src="} {
 			if v, ok := strings.CutPrefix(part, key); ok {

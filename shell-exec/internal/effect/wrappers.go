@@ -224,6 +224,14 @@ func (r *reader) terminal(s *scope, c *call) {
 	}
 }
 
+func (r *reader) expectInput(s *scope, c *call) {
+	if s.input.kind == literal {
+		for _, line := range strings.Split(s.input.text, "\n") {
+			r.expectCode(s, cmdline.At(line, c.span))
+		}
+	}
+}
+
 func (r *reader) expectCode(s *scope, w cmdline.Word) {
 	for _, word := range []string{"spawn ", "exec ", "system "} {
 		if _, rest, ok := strings.Cut(w.Text, word); ok {

@@ -45,6 +45,7 @@ type Program struct {
 	Values   Words             `toml:"values"`   // options that take a value
 	Options  map[string]string `toml:"options"`  // the roles of their values; these options take one as well
 	Flags    Words             `toml:"flags"`    // long options without a value whose names begin like one with a value
+	Single   bool              `toml:"single"`   // options of one dash are never several in one
 	Stops    bool              `toml:"stops"`    // options end at the first operand
 	Assigns  bool              `toml:"assigns"`  // NAME=value words stand before the operands
 	First    string            `toml:"first"`    // the role of the first operand

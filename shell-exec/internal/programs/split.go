@@ -39,7 +39,7 @@ func (p *Program) split(args []cmdline.Word, stops bool) Args {
 				return a
 			}
 			a.Operands = append(a.Operands, args[i])
-		case t[1] == '-' || p.long[before(t, '=')]:
+		case t[1] == '-' || p.Single || p.long[before(t, '=')]:
 			i += p.longOption(&a, args[i:])
 		default:
 			i += p.cluster(&a, args[i:])
