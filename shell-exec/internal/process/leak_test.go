@@ -72,3 +72,28 @@ func TestNothingIsLeftOfAnExecution(t *testing.T) {
 		t.Errorf("before %+v, after %+v", before, after)
 	}
 }
+
+func TestTheOutputOfWhatIsOverIsNotHeldInMemory(t *testing.T) {
+	w := newWorld(t)
+	flood := func() {
+		if r := w.run("head -c 1000000 /dev/zero", process.Foreground); r.Written != 1_000_000 {
+			t.Errorf("it wrote %d bytes", r.Written)
+		}
+	}
+	flood()
+	before := live()
+	for range 60 {
+		flood()
+	}
+	if more := live() - before; more > 30<<20 {
+		t.Errorf("%d bytes are held of 60 outputs of a megabyte", more)
+	}
+}
+
+// live is how many bytes of the heap are in use.
+func live() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}

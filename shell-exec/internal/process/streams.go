@@ -96,12 +96,15 @@ func (s *streams) begin(buffers *sync.Pool) {
 		go d.run(buffers)
 	}
 	if s.input != nil {
-		go func() {
-			// A command need not read: what it leaves, and that its end of the pipe is gone, is its own affair.
-			_, _ = io.WriteString(s.input, s.text)
-			_ = s.input.Close()
-		}()
+		go feed(s.input, s.text)
+		s.text = ""
 	}
+}
+
+// feed writes a text to a command. It need not read: what it leaves, and that its end of the pipe is gone, is its own affair.
+func feed(to *os.File, text string) {
+	_, _ = io.WriteString(to, text)
+	_ = to.Close()
 }
 
 // settle returns when all that was written before the call has been taken.
@@ -130,6 +133,7 @@ func (s *streams) abandon() {
 // outlasting is how long pipes may stay open when no process of the tree is left: what holds them then is a stranger.
 const outlasting = 100 * time.Millisecond
 
+// close gives everything back but the record of it: executions are remembered for longer than their output.
 func (s *streams) close() {
 	limit := time.NewTimer(outlasting)
 	defer limit.Stop()
@@ -142,6 +146,7 @@ func (s *streams) close() {
 		_ = d.from.Close()
 		<-d.ended
 	}
+	s.drains = nil
 	s.closeOthers()
 }
 
