@@ -129,18 +129,23 @@ func (r *reader) code(s *scope, c *call, language string, w cmdline.Word) {
 	if networking.MatchString(text) && strings.Contains(text, ".ssh/id_") {
 		r.flag(inner, SendSecret, "sends a private key", c.span)
 	}
-	if m := chdir.FindStringSubmatch(text); m != nil {
-		inner.dir = inner.join(m[1])
-	}
-	literals := literalsOf(text)
-	if joined := concatenation.ReplaceAllString(text, ""); joined != text {
-		literals = append(literals, literalsOf(joined)...)
-	}
 	if killing.MatchString(text) {
 		r.flag(inner, KillAll, language+" signals every process", c.span)
 	}
 	if forking.MatchString(text) {
 		r.flag(inner, ForkBomb, language+" starts itself again and again", c.span)
+	}
+	if m := chdir.FindStringSubmatch(text); m != nil {
+		inner.dir = inner.join(m[1])
+	}
+	s.output.add(r.codeDoes(inner, c, language, text, w))
+}
+
+// codeDoes follows the literals of code to what is done with them, and says what comes out.
+func (r *reader) codeDoes(inner *scope, c *call, language, text string, w cmdline.Word) flow {
+	literals := literalsOf(text)
+	if joined := concatenation.ReplaceAllString(text, ""); joined != text {
+		literals = append(literals, literalsOf(joined)...)
 	}
 	if language == "script" {
 		literals = append(literals, bareCommands(text)...)
@@ -148,7 +153,7 @@ func (r *reader) code(s *scope, c *call, language string, w cmdline.Word) {
 	if rest, ok := strings.CutPrefix(strings.TrimSpace(text), "!"); ok {
 		r.perhapsShell(inner, rest, language)
 	}
-	if spawns || language == "script" {
+	if language == "script" || spawning.MatchString(text) {
 		r.spawned(inner, language, text, literals)
 		r.nested(inner, c, language, text, literals)
 	}
@@ -163,8 +168,9 @@ func (r *reader) code(s *scope, c *call, language string, w cmdline.Word) {
 	}
 	r.readByCode(inner, language, literals, networking.MatchString(text), c.span)
 	if printing.MatchString(text) {
-		s.output.add(printedByCode(text, literals))
+		return printedByCode(text, literals)
 	}
+	return flow{}
 }
 
 var bare = regexp.MustCompile("(?m)\\b(?:exec|system|e?syscmd|cmd|run|write18)[\\s{(`]+([^\"'\\n;\\]})`]+)")

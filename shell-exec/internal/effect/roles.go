@@ -76,6 +76,23 @@ func (r *reader) codeRole(s *scope, c *call, role string, w cmdline.Word, how st
 		r.gitSetting(s, c, key, v)
 	case "ssh":
 		r.sshSetting(s, w)
+	case "data", "form", "send":
+		r.sends(s, c, role, w)
+	case "connect":
+		r.flag(s, ConnectShell, how+" joins a program to the network", c.span)
+	case "mount":
+		r.mount(s, c, w)
+	case "unpack":
+		c.move(s, w.Text)
+		r.unpack(s, c, w)
+	default:
+		r.rareRole(s, role, w, how)
+	}
+}
+
+// rareRole are roles that one program or two have.
+func (r *reader) rareRole(s *scope, role string, w cmdline.Word, how string) {
+	switch role {
 	case "write-system": // beside the workspace is where work trees belong
 		if p := r.places.Leads(s.dir, w.Text); place.IsSystem(p) {
 			r.write(s, w, how)
@@ -93,15 +110,6 @@ func (r *reader) codeRole(s *scope, c *call, role string, w cmdline.Word, how st
 			inner.exact, inner.outer = false, w.Span
 			r.perhapsShell(inner, strings.Trim(v, `"'[] `), how)
 		}
-	case "data", "form", "send":
-		r.sends(s, c, role, w)
-	case "connect":
-		r.flag(s, ConnectShell, how+" joins a program to the network", c.span)
-	case "mount":
-		r.mount(s, c, w)
-	case "unpack":
-		c.move(s, w.Text)
-		r.unpack(s, c, w)
 	}
 }
 

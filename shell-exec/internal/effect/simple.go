@@ -52,12 +52,34 @@ func (r *reader) simple(s *scope, c *syntax.CallExpr) {
 // argvs are the lists of words that a command may be started with: one for each of the
 // texts that its variables may have, in every combination where those are few.
 func (r *reader) argvs(s *scope, args []*syntax.Word) [][]cmdline.Word {
-	words, most, all := make([][][]cmdline.Word, len(args)), 1, 1
+	argv := make([]cmdline.Word, 0, len(args))
 	for i, w := range args {
-		if words[i] = r.readings(s, w); len(words[i]) == 0 {
-			words[i] = [][]cmdline.Word{nil}
+		if one, ok := r.literalWord(s, w); ok {
+			argv = append(argv, one)
+			continue
 		}
-		most, all = max(most, len(words[i])), min(all*len(words[i]), maxTexts+1)
+		readings := r.readings(s, w)
+		switch len(readings) {
+		case 0:
+		case 1:
+			argv = append(argv, readings[0]...)
+		default:
+			return r.combined(s, argv, readings, args[i+1:])
+		}
+	}
+	return [][]cmdline.Word{argv}
+}
+
+// combined goes on from the first word that may become several things.
+func (r *reader) combined(s *scope, before []cmdline.Word, readings [][]cmdline.Word, rest []*syntax.Word) [][]cmdline.Word {
+	words, most, all := [][][]cmdline.Word{{before}, readings}, len(readings), len(readings)
+	for _, w := range rest {
+		next := r.readings(s, w)
+		if len(next) == 0 {
+			continue
+		}
+		words = append(words, next)
+		most, all = max(most, len(next)), min(all*len(next), maxTexts+1)
 	}
 	if all > maxTexts {
 		all = most
@@ -65,16 +87,32 @@ func (r *reader) argvs(s *scope, args []*syntax.Word) [][]cmdline.Word {
 	argvs := make([][]cmdline.Word, 0, all)
 	for k := range all {
 		var argv []cmdline.Word
-		rest := k
+		at := k
 		for _, readings := range words {
-			argv = append(argv, readings[rest%len(readings)]...)
+			argv = append(argv, readings[at%len(readings)]...)
 			if all != most {
-				rest /= len(readings)
+				at /= len(readings)
 			}
 		}
 		argvs = append(argvs, argv)
 	}
 	return argvs
+}
+
+// literalWord is a word that stands for itself, as most do.
+func (r *reader) literalWord(s *scope, w *syntax.Word) (cmdline.Word, bool) {
+	if len(w.Parts) != 1 {
+		return cmdline.Word{}, false
+	}
+	l, ok := w.Parts[0].(*syntax.Lit)
+	if !ok || l.Value == "" || strings.ContainsAny(l.Value, "~*?[\\{") || !r.spend(s, 1) {
+		return cmdline.Word{}, false
+	}
+	word := cmdline.At(l.Value, s.span(w))
+	if s.exact {
+		word.Verbatim = s.base + int(l.Pos().Offset())
+	}
+	return word, true
 }
 
 // patternName: without extglob, bash takes !( … ) for a negated subshell.
