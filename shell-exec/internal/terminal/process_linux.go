@@ -28,6 +28,9 @@ func members(group int) []member {
 		if err != nil {
 			continue
 		}
+		if of, err := unix.Getpgid(pid); err != nil || of != group {
+			continue // most of them: the rest is dearer
+		}
 		if m, ok := memberOf(pid, group); ok {
 			found = append(found, m)
 		}

@@ -139,11 +139,10 @@ func (s *session) send(ctx context.Context, p []byte, in Input) (Sent, error) {
 		return sent, err
 	}
 	sent.Foreground = fg.process()
-	s.remember()
 	n, err := s.sendParts(ctx, p, fg, in)
 	if err == nil && n < len(p) {
 		var m int
-		m, err = s.sendJudged(ctx, p[n:], in)
+		m, err = s.sendJudged(ctx, p[n:], in, n == 0)
 		sent.Judged, n = true, n+m
 	}
 	sent.Bytes = p[:n]
@@ -158,6 +157,9 @@ func (s *session) sendParts(ctx context.Context, p []byte, fg foreground, in Inp
 	defer s.typing.Unlock()
 	for n < len(p) && s.reads(fg) {
 		part := p[n : n+firstPart(p[n:])]
+		if n == 0 {
+			s.remember()
+		}
 		m, err := s.line.write(ctx, part)
 		n += m
 		if err != nil {
@@ -219,14 +221,14 @@ func (s *session) taken(ctx context.Context) bool {
 	}
 }
 
-// sendJudged types what a shell may read, once the judge has allowed it.
-func (s *session) sendJudged(ctx context.Context, p []byte, in Input) (n int, err error) {
+// sendJudged types what a shell may read, once the judge has allowed it. first says that nothing of the input was sent.
+func (s *session) sendJudged(ctx context.Context, p []byte, in Input, first bool) (n int, err error) {
 	var allowed *verdict
 	if p[0] != 'C'-'@' && !s.attended(ctx) {
 		s.interrupted, s.typed = nil, s.typed.doubted(unknown)
 	}
 	for {
-		n, ask, err := s.sendIf(ctx, p, in.SendTo, allowed)
+		n, ask, err := s.sendIf(ctx, p, in.SendTo, allowed, first)
 		if ask == nil {
 			return n, err
 		}
@@ -244,7 +246,7 @@ type verdict struct {
 }
 
 // sendIf types p if that is harmless or allowed; else it says what to ask.
-func (s *session) sendIf(ctx context.Context, p []byte, guard Guard, allowed *verdict) (n int, ask *Pending, err error) {
+func (s *session) sendIf(ctx context.Context, p []byte, guard Guard, allowed *verdict, first bool) (n int, ask *Pending, err error) {
 	s.typing.Lock()
 	defer s.typing.Unlock()
 	fg := s.foreground()
@@ -258,6 +260,9 @@ func (s *session) sendIf(ctx context.Context, p []byte, guard Guard, allowed *ve
 	pending := r.pending(fg)
 	if !r.harmless() && (allowed == nil || allowed.pending.differs(pending)) {
 		return 0, &pending, nil
+	}
+	if first {
+		s.remember()
 	}
 	n, err = s.writeJudged(ctx, p, r.keyboard)
 	if n < len(p) {

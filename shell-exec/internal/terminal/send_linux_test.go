@@ -237,7 +237,7 @@ func TestAnAnswerOfTheTerminalThatNobodyTookMakesTheLineUnknown(t *testing.T) {
 	if !eventually(func() bool { s.typing.Lock(); defer s.typing.Unlock(); return s.stray }) {
 		t.Fatal("nobody answered")
 	}
-	w.until(id, WaitFor{Pattern: "ready> $"})
+	w.until(id, WaitFor{Quiet: 100 * time.Millisecond})
 	var no refuse
 	_, err = w.Send(t.Context(), Input{ID: id, Text: "touch refused", Execute: true, Judge: no.judge})
 	is(t, err, fault.DangerousCommand)

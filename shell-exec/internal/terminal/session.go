@@ -121,7 +121,6 @@ func (s *session) live() {
 	}
 	s.killed = s.tree.Close() // what its program leaves behind has no terminal any more
 	s.hangUp(read)
-	close(s.hung)
 	<-answered
 	s.finish()
 }
@@ -137,6 +136,7 @@ func (s *session) hangUp(read <-chan struct{}) {
 	case <-read:
 	case <-limit.C:
 	}
+	close(s.hung)
 	_ = s.line.close()
 	<-read
 }
@@ -196,6 +196,8 @@ func (s *session) again() bool {
 	defer wait.Stop()
 	select {
 	case <-s.tree.Gone():
+		return false
+	case <-s.hung:
 		return false
 	case <-wait.C:
 		return true

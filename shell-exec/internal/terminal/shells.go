@@ -2,8 +2,8 @@ package terminal
 
 import (
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 
 	"github.com/multiollama/mcp-server/shared/fault"
 )
@@ -25,13 +25,17 @@ func ShellCommand(shell string) ([]string, error) {
 		With("parameter", "shell_type")
 }
 
-// Environment is what a terminal changes in the environment of commands: its programs have somebody who sits there.
+// Environment is an environment of commands as it is in a terminal: TERM says which, and what keeps a program from asking,
+// paging and colouring is not there, since somebody sits before it.
 func Environment(given map[string]string) map[string]string {
-	all := map[string]string{}
-	for name, value := range given {
-		if !strings.Contains("CI PAGER GIT_PAGER GIT_TERMINAL_PROMPT NO_COLOR", name) {
-			all[name] = value
+	all := maps.Clone(given)
+	for name, value := range map[string]string{"CI": "1", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0", "NO_COLOR": "1"} {
+		if all[name] == value {
+			delete(all, name)
 		}
+	}
+	if all == nil {
+		all = map[string]string{}
 	}
 	all["TERM"] = "xterm-256color"
 	return all

@@ -221,8 +221,9 @@ func (r *reading) end() {
 		return
 	}
 	if len(t.earlier) > 0 || len(r.lines) > 0 {
-		r.completes = true // a here-document may end so
+		r.completes = true // a here-document may end so, or the shell warns and takes a key for its answer
 		r.lines, r.fresh = append(r.lines, ""), r.fresh+1
+		t.doubt = max(t.doubt, unknown)
 	}
 }
 

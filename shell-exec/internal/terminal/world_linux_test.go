@@ -19,13 +19,13 @@ import (
 // world is sessions in the real sandbox, and a directory to work in.
 type world struct {
 	*Sessions
-	t     *testing.T
+	t     testing.TB
 	dir   string
 	store *output.Store
 	rules sandbox.Rules
 }
 
-func newWorld(t *testing.T, change ...func(*Config)) *world {
+func newWorld(t testing.TB, change ...func(*Config)) *world {
 	t.Helper()
 	box, _, err := sandbox.New(sandbox.Options{Mode: sandbox.Auto, Level: 1, Home: t.TempDir()})
 	must(t, err)
@@ -44,14 +44,14 @@ func newWorld(t *testing.T, change ...func(*Config)) *world {
 	return w
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-func is(t *testing.T, err error, code fault.Code) {
+func is(t testing.TB, err error, code fault.Code) {
 	t.Helper()
 	if !errors.Is(err, code) {
 		t.Fatalf("%v, want %s", err, code)
@@ -59,7 +59,7 @@ func is(t *testing.T, err error, code fault.Code) {
 }
 
 // need skips where a program is not installed.
-func need(t *testing.T, name string) string {
+func need(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
