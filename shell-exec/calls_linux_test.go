@@ -10,20 +10,57 @@ import (
 	"github.com/multiollama/mcp-server/shared/mcptest"
 )
 
-// calls has a success and a failure for every tool of every vocabulary, in the order in
-// which they are made. $ID, $PID and $OUTPUT are of the execution that is begun.
-var calls = map[string][]struct{ tool, good, bad string }{
-	"standard": {
-		{"shell_exec", `{"command":"printf","args":["%s","hi"]}`, `{"command":"rm -rf /"}`},
-		{"shell_execute", `{"command":"echo begun; sleep 600","execution_mode":"background","session_id":"s","environment_variables":{"X":"1"}}`, `{"command":"true","execution_mode":"soon"}`},
-		{"process_get_execution", `{"execution_id":"$ID","wait_seconds":1}`, `{"execution_id":"exec_none"}`},
+// row is a success and a failure of a tool.
+type row struct{ tool, good, bad string }
+
+// calls has one for every tool of every vocabulary, in the order in which they are made.
+// $ID, $PID and $OUTPUT are of the execution that is begun, $TERM of the terminal.
+var calls = map[string][]row{
+	"standard": append([]row{{"shell_exec", `{"command":"printf","args":["%s","hi"]}`, `{"command":"rm -rf /"}`}}, renaming...),
+	"agent":    {{"bash", `{"command":"echo hi"}`, `{"command":"eval id"}`}},
+
+	"shell-server": renaming,
+	"shell-server-2.0": {
+		{"shell_execute", `{"command":"sleep 600","execution_mode":"async","session_id":"s"}`, `{"command":"true","execution_mode":"detached"}`},
+		{"shell_get_execution", `{"execution_id":"$ID"}`, `{"execution_id":"exec_none"}`},
 		{"process_list", `{"session_id":"s"}`, `{"limit":0}`},
-		{"process_terminate", `{"process_id":$PID}`, `{"process_id":1}`},
-		{"list_execution_outputs", `{"execution_id":"$ID"}`, `{"output_type":"colour"}`},
-		{"read_execution_output", `{"output_id":"$OUTPUT"}`, `{"output_id":"none"}`},
-		{"delete_execution_outputs", `{"output_ids":["$OUTPUT","none"],"confirm":true}`, `{"output_ids":["$OUTPUT"],"confirm":false}`},
+		{"process_monitor", `{"process_id":$PID}`, `{"process_id":1}`},
+		{"process_kill", `{"process_id":$PID,"signal":"INT"}`, `{"process_id":1}`},
+		{"file_list", `{"execution_id":"$ID","file_type":"output"}`, `{"file_type":"colour"}`},
+		{"file_read", `{"file_id":"$OUTPUT"}`, `{"file_id":"none"}`},
+		{"file_delete", `{"file_ids":["$OUTPUT","none"],"confirm":true}`, `{"file_ids":["$OUTPUT"],"confirm":false}`},
+		{"terminal_create", `{"session_name":"t","shell_type":"bash"}`, `{"shell_type":"cmd"}`},
+		{"terminal_list", `{}`, `{"status_filter":"new"}`},
+		{"terminal_get", `{"terminal_id":"$TERM"}`, `{"terminal_id":"none"}`},
+		{"terminal_input", `{"terminal_id":"$TERM","input":"echo hi","execute":true}`, `{"terminal_id":"$TERM","input":"rm -rf /","execute":true}`},
+		{"terminal_output", `{"terminal_id":"$TERM"}`, `{"terminal_id":"none"}`},
+		{"terminal_resize", `{"terminal_id":"$TERM","dimensions":{"width":80,"height":24}}`, `{"terminal_id":"$TERM","dimensions":{"width":0,"height":24}}`},
+		{"terminal_close", `{"terminal_id":"$TERM"}`, `{"terminal_id":"none"}`},
+		{"security_set_restrictions", `{"max_execution_time":5}`, `{"max_execution_time":6}`},
+		{"monitoring_get_stats", `{}`, `{"include_metrics":["weather"]}`},
 	},
-	"agent": {{"bash", `{"command":"echo hi"}`, `{"command":"eval id"}`}},
+}
+
+// renaming is the tools of document 003.
+var renaming = []row{
+	{"shell_execute", `{"command":"echo begun; sleep 600","execution_mode":"background","session_id":"s","environment_variables":{"X":"1"}}`, `{"command":"true","execution_mode":"soon"}`},
+	{"shell_set_default_workdir", `{"working_directory":"."}`, `{"working_directory":"/"}`},
+	{"process_monitor", `{"process_id":$PID,"include_metrics":["cpu","io"]}`, `{"process_id":$PID,"monitor_interval_ms":99}`},
+	{"process_get_execution", `{"execution_id":"$ID","wait_seconds":1}`, `{"execution_id":"exec_none"}`},
+	{"process_list", `{"session_id":"s"}`, `{"limit":0}`},
+	{"process_terminate", `{"process_id":$PID}`, `{"process_id":1}`},
+	{"list_execution_outputs", `{"execution_id":"$ID"}`, `{"output_type":"colour"}`},
+	{"read_execution_output", `{"output_id":"$OUTPUT"}`, `{"output_id":"none"}`},
+	{"delete_execution_outputs", `{"output_ids":["$OUTPUT","none"],"confirm":true}`, `{"output_ids":["$OUTPUT"],"confirm":false}`},
+	{"terminal_create", `{"session_name":"t","shell_type":"sh","dimensions":{"width":80,"height":24}}`, `{"shell_type":"powershell"}`},
+	{"terminal_list", `{"session_name_pattern":"t*"}`, `{"status_filter":"new"}`},
+	{"terminal_get_info", `{"terminal_id":"$TERM"}`, `{"terminal_id":"none"}`},
+	{"terminal_send_input", `{"terminal_id":"$TERM","input":"echo hi","keys":["Enter"],"send_to":"sessionleader:"}`, `{"terminal_id":"$TERM","input":"x","send_to":"vim"}`},
+	{"terminal_get_output", `{"terminal_id":"$TERM","include_foreground_process":true,"wait_for":{"quiet_ms":100}}`, `{"terminal_id":"$TERM","wait_for":{"pattern":"("}}`},
+	{"terminal_resize", `{"terminal_id":"$TERM","dimensions":{"width":80,"height":24}}`, `{"terminal_id":"$TERM","dimensions":{"width":80,"height":501}}`},
+	{"terminal_close", `{"terminal_id":"$TERM"}`, `{"terminal_id":"none"}`},
+	{"security_set_restrictions", `{"security_mode":"custom","blocked_commands":["git push"]}`, `{"enable_network":true,"max_memory_mb":32768}`},
+	{"monitoring_get_stats", `{"time_range_minutes":5}`, `{"include_metrics":["weather"]}`},
 }
 
 func TestEverySuccessAndEveryFailureObeysItsSchema(t *testing.T) {
@@ -52,6 +89,9 @@ func TestEverySuccessAndEveryFailureObeysItsSchema(t *testing.T) {
 					var e execution
 					if row.tool == "shell_execute" && r.Decode(&e) == nil && e.ID != "" {
 						words = strings.NewReplacer("$ID", e.ID, "$PID", strconv.Itoa(e.PID), "$OUTPUT", e.OutputID)
+					}
+					if row.tool == "terminal_create" && r.Decode(&e) == nil && e.Terminal != "" {
+						words = strings.NewReplacer("$TERM", e.Terminal)
 					}
 				}
 			}

@@ -109,6 +109,7 @@ type execution struct {
 	Truncated  bool   `json:"output_truncated"`
 	OutputID   string `json:"output_id"`
 	PID        int    `json:"process_id"`
+	Terminal   string `json:"terminal_id"`
 	Transition string `json:"transition_reason"`
 }
 

@@ -94,13 +94,13 @@ func (s *shell) judgeTyped(ctx context.Context, id string, p terminal.Pending) (
 			name = p.Foreground.Name
 		}
 	}
-	return s.judgeLines(ctx, b, id, typedText{shell: policy.Shell{Path: p.Foreground.Path, Grammar: grammars[name]}, dir: p.Dir, readings: p.Readings(), unknown: p.Unknown, keyboard: k})
+	return s.judgeLines(ctx, b, id, typedText{grammar: grammars[name], dir: p.Dir, readings: p.Readings(), unknown: p.Unknown, keyboard: k})
 }
 
 // typedText is what would be typed, and where.
 type typedText struct {
 	keyboard
-	shell    policy.Shell
+	grammar  cmdline.Grammar
 	dir      string
 	readings []string // all that it may come to mean; the first is the whole
 	unknown  bool     // it may mean more
@@ -114,7 +114,7 @@ func (s *shell) judgeLines(ctx context.Context, b bounds.Bounds, id string, t ty
 	if err != nil {
 		return false, err
 	}
-	r := policy.Request{Shell: t.shell, Dir: t.dir, Home: s.home, Workspace: g.dirs, Env: t.env, Links: links{}, Typed: true, Past: t.past}
+	r := policy.Request{Shell: policy.Shell{Grammar: t.grammar}, Dir: t.dir, Home: s.home, Workspace: g.dirs, Env: t.env, Links: links{}, Typed: true, Past: t.past}
 	complete, lasting := true, false
 	for i, text := range t.readings {
 		r.Text = text
@@ -189,6 +189,6 @@ func (s *shell) judgeFirst(ctx context.Context, in executeIn, shell, command str
 	if err != nil {
 		return err
 	}
-	_, err = s.judgeLines(ctx, b, "", typedText{keyboard: keyboard{env: all}, shell: policy.Shell{Grammar: grammars[shell]}, dir: g.dir, readings: []string{command}})
+	_, err = s.judgeLines(ctx, b, "", typedText{keyboard: keyboard{env: all}, grammar: grammars[shell], dir: g.dir, readings: []string{command}})
 	return err
 }
