@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -53,17 +52,6 @@ func deeds(name, with string) error {
 		return err
 	case "unshare":
 		return unix.Unshare(unix.CLONE_FS)
-	case "memory":
-		mib, _ := strconv.Atoi(with)
-		b, err := unix.Mmap(-1, 0, mib<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
-		if err != nil {
-			return err
-		}
-		for i := 0; i < len(b); i += 4096 {
-			b[i] = 1
-		}
-		time.Sleep(time.Minute)
-		return nil
 	}
 	return fmt.Errorf("no deed %q", name)
 }

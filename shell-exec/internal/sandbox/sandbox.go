@@ -70,6 +70,8 @@ type Rules struct {
 }
 
 // Limits are what a command may use, with everything it starts. 0 is no limit.
+// They are put on the first process right after it began, and on what it started
+// before that a few milliseconds later.
 type Limits struct {
 	Memory    int64         // bytes in memory, of all processes together
 	Processes int           // at once
