@@ -76,3 +76,40 @@ func TestQuotedTextIsOneWordAgain(t *testing.T) {
 		}
 	}
 }
+
+func TestAPromptTakesSomeTextsOtherwiseThanAScript(t *testing.T) {
+	for text, as := range map[string][2]bool{ // in bash, in dash
+		"ls -la": {true, true}, "echo 'a!b'": {true, true}, "!!": {false, true}, "echo \"a!b\"": {false, true}, "echo \"a!\"": {true, true}, "[ a != b ]": {true, true},
+		"^a^b": {false, true}, "ls\tx": {false, false}, "ls\x15": {false, false}, "ls\xff": {false, false}, "echo 'a\nb!c'": {false, true}, "ls \\": {false, false}, `echo \!x`: {true, true},
+		strings.Repeat("x", maxTyped+1): {false, false},
+	} {
+		for i, g := range []Grammar{Bash, POSIX} {
+			if err := AtPrompt(text, g); (err == nil) != as[i] {
+				t.Errorf("%.20q in grammar %d: %v", text, g, err)
+			}
+		}
+	}
+}
+
+func TestOfZshAndFishOnlyPlainWordsAreRead(t *testing.T) {
+	for text, readable := range map[string]bool{
+		"ls -la a.txt": true, "ls && pwd; git log | head": true, "ls\npwd": true,
+		"echo $x": false, "ls *": false, "ls &": false, "ls |& wc": false, "=ls": false, "x=1 ls": false, "- ls": false, "repeat 2 ls": false, "begin; ls; end": false, "alias a b": false, "ls ~": false,
+	} {
+		for _, g := range []Grammar{Zsh, Fish} {
+			if _, err := Parse(text, g); (err == nil) != readable {
+				t.Errorf("%q in grammar %d: %v", text, g, err)
+			}
+		}
+	}
+}
+
+func TestATextThatIsOnlyUnfinishedIsToldApart(t *testing.T) {
+	for text, incomplete := range map[string]bool{"echo 'x": true, "cat <<E\nx": true, "cat <<'E'": true, "if a; then": true, "a |": true, "fi": false, "a )": false, "a | ;": false} {
+		_, err := Parse(text, Bash)
+		var u *Unreadable
+		if !errors.As(err, &u) || u.Incomplete != incomplete {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

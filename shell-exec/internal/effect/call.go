@@ -358,7 +358,7 @@ func (r *reader) acts(s *scope, c *call) {
 		act := &c.row.Acts[i]
 		if act.Effect != "none" && act.Does(c.args) {
 			r.advise(s, Kind(act.Effect), c.row.Name+" "+act.Why, act.Do, c.span)
-			s.output.secret = s.output.secret || Kind(act.Effect) == ReadSecret
+			s.output.secret = s.output.secret || Kind(act.Effect) == ReadSecret && strings.HasPrefix(c.name, "gpg")
 		}
 	}
 }

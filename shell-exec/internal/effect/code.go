@@ -341,6 +341,9 @@ func (r *reader) deletedByCode(s *scope, c *call, language, text string, literal
 
 func (r *reader) writtenByCode(s *scope, language string, literals []string, span cmdline.Span) {
 	for _, t := range literals {
+		if p := s.join(t); p != "" && len(t) < 64 && !strings.ContainsAny(t, " \n") && r.files[p].kind == nothing {
+			r.files[p] = flow{kind: something, hint: strings.Join(literals, "\n")}
+		}
 		t = strings.TrimLeft(t, "> ")
 		if strings.HasPrefix(t, "/") && !strings.ContainsAny(t, " \n") {
 			r.write(s, cmdline.At(t, span), language+" writes")

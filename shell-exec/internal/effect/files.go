@@ -46,8 +46,11 @@ func (r *reader) copied(s *scope, from []cmdline.Word, to cmdline.Word) {
 		return
 	}
 	known, ok := r.file(s, from[0].Text)
-	if isStandardInput(from[0].Text) {
+	switch {
+	case isStandardInput(from[0].Text):
 		known, ok = s.input, true
+	case from[0].Text == pipeName && r.lastProcess != nil:
+		known, ok = r.processes[r.lastProcess], true
 	}
 	p, _, where := place.Absolute(s.dir, to.Text)
 	if ok && where {
@@ -136,11 +139,19 @@ func (r *reader) tee(s *scope, c *call) {
 }
 
 func (r *reader) dd(s *scope, c *call) {
+	in := s.input
+	for _, w := range c.words {
+		if name, ok := strings.CutPrefix(w.Text, "if="); ok && name == pipeName && r.lastProcess != nil {
+			in = r.processes[r.lastProcess]
+		} else if known, found := r.file(s, name); ok && found {
+			in = known
+		}
+	}
 	for _, w := range c.words {
 		if name, ok := strings.CutPrefix(w.Text, "of="); ok {
 			r.write(s, w.With(name), "dd of=")
 			if p, _, ok := place.Absolute(s.dir, name); ok {
-				r.files[p] = s.input
+				r.files[p] = in
 			}
 		}
 		if name, ok := strings.CutPrefix(w.Text, "if="); ok {

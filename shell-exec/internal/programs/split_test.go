@@ -29,6 +29,7 @@ func TestOptionsAndOperandsAreToldApart(t *testing.T) {
 		{"sort --outp out in", "--output=out", "in"},
 		{"timeout -k 5 10 rm -rf x", "-k=5", "10 rm -rf x"},
 		{"sudo -u root rm -r x", "-u=root", "rm -r x"},
+		{"start-stop-daemon --start --exec x", "--start --exec=x", ""},
 		{"tar --to-command=x -xf a", "--to-command=x -x -f=a", ""},
 	} {
 		row, rest := table.Find(words(c.line))
@@ -74,5 +75,16 @@ func TestATableThatIsWrongIsRefused(t *testing.T) {
 		if _, err := Parse([]byte(text)); err == nil {
 			t.Errorf("%s is taken", what)
 		}
+	}
+}
+
+func TestOptionsOfGoAreNeverSeveralInOne(t *testing.T) {
+	table, err := Known()
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := table.Rows()["go test"].Split(words("-count=1 -o out ./..."))
+	if o, ok := args.Find("-o"); !ok || o.Value.Text != "out" || len(args.Options) != 2 || len(args.Operands) != 1 {
+		t.Errorf("%+v", args)
 	}
 }
