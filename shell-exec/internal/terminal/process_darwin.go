@@ -79,8 +79,11 @@ func startedFrom(pid int, name string) bool {
 // directory is unknown: the system tells it to programs in C alone.
 func directory(int) string { return "" }
 
-// ignoresInterrupt takes the worse for true where it cannot be seen.
-func ignoresInterrupt(int) bool { return true }
+// ignoresInterrupt says whether ^C means nothing to a process.
+func ignoresInterrupt(pid int) bool {
+	p, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+	return err != nil || p.Proc.P_sigignore&(1<<(unix.SIGINT-1)) != 0
+}
 
-// listens is unknown.
-func listens(int) bool { return false }
+// listens cannot be seen here: that something was said after ^C has to do.
+func listens(int) bool { return true }

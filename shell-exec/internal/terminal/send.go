@@ -171,6 +171,9 @@ func (s *session) sendParts(ctx context.Context, p []byte, fg foreground, in Inp
 		if !taken || now.group != fg.group {
 			// Part of it may be in the shell's line.
 			s.typed = s.typed.read(part, s.keyboard(now)).after(true)
+			if !taken && now.group == fg.group {
+				s.ahead = fg.group
+			}
 			if taken {
 				s.typed = s.typed.doubted(unknown)
 			}
@@ -201,16 +204,19 @@ func firstPart(p []byte) int {
 // that nothing stands before it which a shell may run.
 func (s *session) reads(fg foreground) bool {
 	m, err := s.line.modes()
-	if err != nil || m.canonical || fg.shell() || !s.typed.blank() || s.stray {
+	if err != nil || m.canonical || fg.shell() || s.stray {
 		return false
 	}
 	left, known := s.line.unread()
-	return known && !left
+	if known && !left && s.ahead == fg.group {
+		s.typed, s.ahead = typed{}, 0 // it has taken by now what was typed ahead of it
+	}
+	return known && !left && s.typed.blank()
 }
 
 // taken waits for what was typed to be read.
 func (s *session) taken(ctx context.Context) bool {
-	const most = 250 * time.Millisecond
+	const most = time.Second
 	for pause, waited := 50*time.Microsecond, time.Duration(0); ; pause *= 2 {
 		left, known := s.line.unread()
 		if !left || !known || waited > most || ctx.Err() != nil {
@@ -227,7 +233,8 @@ func (s *session) sendJudged(ctx context.Context, p []byte, in Input, first bool
 	if p[0] != 'C'-'@' && !s.attended(ctx) {
 		s.interrupted, s.typed = nil, s.typed.doubted(unknown)
 	}
-	for {
+	const rounds = 5
+	for range rounds {
 		n, ask, err := s.sendIf(ctx, p, in.SendTo, allowed, first)
 		if ask == nil {
 			return n, err
@@ -237,6 +244,7 @@ func (s *session) sendJudged(ctx context.Context, p []byte, in Input, first bool
 			return 0, err
 		}
 	}
+	return 0, fault.New(fault.Exists, "what has the keyboard changes all the time; nothing was sent", "Wait until the terminal is quiet, and send it again")
 }
 
 // verdict is what the judge has allowed.
@@ -256,14 +264,19 @@ func (s *session) sendIf(ctx context.Context, p []byte, guard Guard, allowed *ve
 	if s.stray {
 		s.stray, s.typed = false, s.typed.doubted(stuck)
 	}
+	ahead := 0
+	if !fg.shell() && (s.typed.blank() || s.ahead == fg.group) {
+		ahead = fg.group
+	}
 	r := s.typed.read(p, s.keyboard(fg))
-	pending := r.pending(fg)
+	pending := r.pending(fg, s.tree.PID())
 	if !r.harmless() && (allowed == nil || allowed.pending.differs(pending)) {
 		return 0, &pending, nil
 	}
 	if first {
 		s.remember()
 	}
+	s.ahead = ahead
 	n, err = s.writeJudged(ctx, p, r.keyboard)
 	if n < len(p) {
 		r = s.typed.read(p[:n], r.keyboard)
@@ -327,15 +340,17 @@ func (in Input) judge(p Pending) (*verdict, error) {
 	return &verdict{p, complete}, err
 }
 
-func (r reading) pending(fg foreground) Pending {
+// pending is what to ask. shell is the first process of the session.
+func (r reading) pending(fg foreground, shell int) Pending {
 	lines, known := r.all()
 	if r.completes && len(r.next.text) > 0 && r.next.doubt == wild {
 		lines = append(lines, string(r.next.text))
 	}
 	p := Pending{Text: strings.Join(lines, "\n"), Lines: lines, Unknown: !known, Completes: r.completes, Foreground: fg.process(), Shell: fg.shell()}
-	if p.Foreground.PID != 0 {
-		p.Dir = directory(p.Foreground.PID)
+	if p.Shell && p.Foreground.PID != 0 {
+		shell = p.Foreground.PID
 	}
+	p.Dir = directory(shell)
 	return p
 }
 
@@ -347,7 +362,7 @@ func (r reading) harmless() bool {
 
 // differs says that a verdict about p is none about q.
 func (p Pending) differs(q Pending) bool {
-	return p.Text != q.Text || p.Unknown != q.Unknown || p.Completes != q.Completes || p.Shell != q.Shell || p.Dir != q.Dir || p.Foreground.PID != q.Foreground.PID
+	return p.Text != q.Text || q.Unknown && !p.Unknown || q.Completes && !p.Completes || q.Shell && !p.Shell || p.Dir != q.Dir
 }
 
 // modes are how a terminal treats what is typed.
