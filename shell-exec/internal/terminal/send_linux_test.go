@@ -251,3 +251,29 @@ func TestAnAnswerOfTheTerminalThatNobodyTookMakesTheLineUnknown(t *testing.T) {
 		t.Errorf("%+v", last)
 	}
 }
+
+func TestWhatAProgramHasReadByNowIsNoTypeAhead(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/usr/bin/python3"); err != nil {
+		t.Skip("SKIPPED: /usr/bin/python3 is not installed here")
+	}
+	w := newWorld(t)
+	w.write("slow.py", `import os, time, tty
+tty.setraw(0)
+print("raw", end="", flush=True)
+while not os.path.exists("go"): time.sleep(0.01)
+while True: print("<%s>" % os.read(0, 100).decode(), end="", flush=True)
+`)
+	id := w.shell("bash").ID
+	w.enter(id, "/usr/bin/python3 slow.py")
+	w.until(id, WaitFor{Pattern: "raw$"})
+	var no refuse
+	_, err := w.Send(t.Context(), Input{ID: id, Text: "abc\r", Judge: no.judge})
+	is(t, err, fault.DangerousCommand) // nobody reads: a shell may
+	w.write("go", "")
+	w.until(id, WaitFor{Pattern: "<abc>"})
+	if s := w.send(Input{ID: id, Text: "def\r", Judge: no.judge}); s.Judged {
+		t.Errorf("judged: %+v", no.asked)
+	}
+	w.until(id, WaitFor{Pattern: "<def>"})
+}
