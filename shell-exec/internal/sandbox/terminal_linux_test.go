@@ -102,6 +102,8 @@ func TestAShellAtATerminalHasJobControl(t *testing.T) {
 	if status := tree.Wait(); status.Code != 3 {
 		t.Errorf("%+v", status)
 	}
+	y.mu.Lock()
+	defer y.mu.Unlock()
 	if text := y.shown.String(); strings.Contains(text, "job control") || strings.Contains(text, "process group") {
 		t.Errorf("%q", text)
 	}
