@@ -9,8 +9,10 @@ import (
 
 // What is refused stays refused after whatever is allowed.
 func FuzzARefusedCommandIsRefusedAfterAnything(f *testing.F) {
-	for _, l := range corpus(f, "development.tsv", 0, 1, 2) {
-		f.Add(l.text)
+	for i, l := range corpus(f, "development.tsv", 0, 1, 2) {
+		if i%3 == 0 { // each of them is judged six times
+			f.Add(l.text)
+		}
 	}
 	for _, l := range corpus(f, "bypass.tsv", -1, 0, 1) {
 		f.Add(l.text)

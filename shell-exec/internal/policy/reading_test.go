@@ -69,6 +69,7 @@ func after(out, line string) (string, bool) {
 // Bash is a second reader: where it finds other commands in a text than are found here,
 // the text is not allowed.
 func TestAnAllowedTextIsReadAsBashReadsIt(t *testing.T) {
+	t.Parallel()
 	p := preset(t, "development")
 	var texts []string
 	for _, name := range []string{"development.tsv", "hostile.tsv", "policy.tsv"} {
