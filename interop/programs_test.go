@@ -68,11 +68,13 @@ var offers = []offer{
 	{"file-write", "filesystem", "", 4},
 	shellOffer,
 	{"shell-exec", "agent", "", 1},
+	{"shell-exec", "shell-server", "", 18},
+	{"shell-exec", "shell-server-2.0", "", 17},
 }
 
 var writeOffer = offer{"file-write", "standard", "write,edit,manage,delete,history", 9}
 
-var shellOffer = offer{"shell-exec", "standard", "", 8}
+var shellOffer = offer{"shell-exec", "standard", "", 19}
 
 func (o offer) String() string { return o.program + " " + o.vocabulary }
 

@@ -76,7 +76,20 @@ var calls = map[string]struct{ good, leaves, bad string }{
 	"shell-exec read_execution_output":    {`{"output_id": "$OUTPUT"}`, "", `{"output_id": "none"}`},
 	"shell-exec shell_exec":               {`{"command": "echo new >new.txt; exit 3"}`, "new.txt=new\n", `{"command": "rm -rf /"}`},
 	"shell-exec shell_execute":            {`{"command": "echo hi"}`, "", `{"command": "echo hi", "execution_mode": "never"}`},
-	"file-write restore_file":             {`{"change_id": "$CHANGE"}`, "a.txt=bye\n", `{"change_id": "none"}`},
+
+	"shell-exec monitoring_get_stats":      {`{}`, "", `{"include_metrics": ["weather"]}`},
+	"shell-exec process_monitor":           {`{"process_id": $PROCESS}`, "", `{"process_id": 1}`},
+	"shell-exec security_set_restrictions": {`{"max_execution_time": 60}`, "", `{"max_execution_time": 61}`},
+	"shell-exec shell_set_default_workdir": {`{"working_directory": "$ROOT"}`, "", `{"working_directory": "/"}`},
+	"shell-exec terminal_close":            {`{"terminal_id": "$CLOSED"}`, "", `{"terminal_id": "none"}`},
+	"shell-exec terminal_create":           {`{"shell_type": "sh"}`, "", `{"shell_type": "cmd"}`},
+	"shell-exec terminal_get_info":         {`{"terminal_id": "$OPEN"}`, "", `{"terminal_id": "none"}`},
+	"shell-exec terminal_get_output":       {`{"terminal_id": "$OPEN", "screen": true}`, "", `{"terminal_id": "none"}`},
+	"shell-exec terminal_list":             {`{}`, "", `{"limit": 0}`},
+	"shell-exec terminal_resize":           {`{"terminal_id": "$OPEN", "dimensions": {"width": 100, "height": 20}}`, "", `{"terminal_id": "$OPEN", "dimensions": {"width": 0, "height": 20}}`},
+	"shell-exec terminal_send_input":       {`{"terminal_id": "$OPEN", "input": "echo hi", "execute": true}`, "", `{"terminal_id": "$OPEN", "input": "rm -rf /", "execute": true}`},
+
+	"file-write restore_file": {`{"change_id": "$CHANGE"}`, "a.txt=bye\n", `{"change_id": "none"}`},
 }
 
 func TestTheGoSDKCallsEveryTool(t *testing.T) {
@@ -125,17 +138,28 @@ func callAll(t *testing.T, session *mcp.ClientSession, offer offer, root string)
 	}
 }
 
-// running starts a command where the offer can, and is the names of what tells of it.
+// running starts a command and two terminals where the offer can, and is the names of
+// what tells of them.
 func running(t *testing.T, session *mcp.ClientSession, offer offer) []string {
 	if offer != shellOffer {
 		return nil
 	}
-	r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "shell_execute", Arguments: json.RawMessage(`{"command": "echo hi; sleep 60", "execution_mode": "background"}`)})
+	told := begun(t, session, "shell_execute", `{"command": "echo hi; sleep 60", "execution_mode": "background"}`)
+	open, closed := begun(t, session, "terminal_create", `{}`), begun(t, session, "terminal_create", `{}`)
+	return []string{
+		"$EXECUTION", fmt.Sprint(told["execution_id"]), "$PROCESS", fmt.Sprintf("%.0f", told["process_id"]), "$OUTPUT", fmt.Sprint(told["output_id"]),
+		"$OPEN", fmt.Sprint(open["terminal_id"]), "$CLOSED", fmt.Sprint(closed["terminal_id"]),
+	}
+}
+
+func begun(t *testing.T, session *mcp.ClientSession, tool, arguments string) map[string]any {
+	t.Helper()
+	r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(arguments)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	told, _ := r.StructuredContent.(map[string]any)
-	return []string{"$EXECUTION", fmt.Sprint(told["execution_id"]), "$PROCESS", fmt.Sprintf("%.0f", told["process_id"]), "$OUTPUT", fmt.Sprint(told["output_id"])}
+	return told
 }
 
 func holds(t *testing.T, path, content string) {

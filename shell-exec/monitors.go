@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -166,8 +165,8 @@ func (s *shell) resources() *toolkit.Resources {
 			if err != nil {
 				return nil, err
 			}
-			raw, err := json.Marshal(out)
-			return []toolkit.ResourceContent{{URI: uri, MIME: "application/json", Text: string(raw)}}, err
+			content, err := toolkit.JSONContent(uri, out)
+			return []toolkit.ResourceContent{content}, err
 		},
 		Watch: func(changed func(string)) { s.changed = changed },
 	}

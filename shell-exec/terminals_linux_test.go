@@ -1,8 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -235,4 +237,42 @@ func TestWhoSubscribesToAnExecutionHearsOfItsMonitor(t *testing.T) {
 			t.Errorf("%s: %+v %v", era, told, err)
 		}
 	}
+}
+
+// session is the terminal session of the README, a call a line.
+var session = []struct{ tool, args string }{
+	{"terminal_create", `{"session_name":"work","dimensions":{"width":60,"height":6}}`},
+	{"terminal_get_output", `{"terminal_id":"$TERM","screen":true,"wait_for":{"pattern":"[$#] $","since":"start"}}`},
+	{"terminal_send_input", `{"terminal_id":"$TERM","input":"seq 100 | less","execute":true}`},
+	{"terminal_get_output", `{"terminal_id":"$TERM","screen":true,"include_foreground_process":true,"wait_for":{"pattern":"^:"}}`},
+	{"terminal_send_input", `{"terminal_id":"$TERM","input":"G","send_to":"less"}`},
+	{"terminal_get_output", `{"terminal_id":"$TERM","screen":true,"wait_for":{"pattern":"^100$"}}`},
+	{"terminal_send_input", `{"terminal_id":"$TERM","input":"q"}`},
+	{"terminal_get_output", `{"terminal_id":"$TERM","screen":true,"wait_for":{"pattern":"[$#] $"}}`},
+	{"terminal_send_input", `{"terminal_id":"$TERM","input":"rm -rf ~","execute":true}`},
+	{"terminal_close", `{"terminal_id":"$TERM","save_history":false}`},
+}
+
+func TestTheReadmeShowsASessionAsItIs(t *testing.T) {
+	h := newHouse(t)
+	c := h.start()
+	var b strings.Builder
+	b.WriteString("```\n")
+	id := ""
+	for _, call := range session {
+		r := c.Call(call.tool, strings.ReplaceAll(call.args, "$TERM", id))
+		var e execution
+		if r.Decode(&e) == nil && e.Terminal != "" {
+			id = e.Terminal
+		}
+		if r.IsError != strings.Contains(call.args, "rm -rf") {
+			t.Fatalf("%s %s: %s", call.tool, call.args, r.Text)
+		}
+		fmt.Fprintf(&b, "> %s %s\n%s\n", call.tool, call.args, strings.TrimRight(r.Text, "\n"))
+	}
+	b.WriteString("```\n")
+	text := strings.NewReplacer("$TERM", "term_…", id, "term_…", h.dir, "/home/you/project").Replace(b.String())
+	text = regexp.MustCompile(`pid \d+`).ReplaceAllString(text, "pid 4711")
+	text = regexp.MustCompile(`bash-[0-9.]+[$#]`).ReplaceAllString(text, "$$")
+	mcptest.Sections(t, "README.md", map[string]string{"session": text})
 }

@@ -3,6 +3,7 @@ package toolkit
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -29,6 +30,12 @@ type Resources struct {
 type ResourceContent struct {
 	URI, MIME, Text string
 	Blob            []byte
+}
+
+// JSONContent is v as JSON under a URI.
+func JSONContent(uri string, v any) (ResourceContent, error) {
+	raw, err := json.Marshal(v)
+	return ResourceContent{URI: uri, MIME: "application/json", Text: string(raw)}, err
 }
 
 const maxCompletions = 100
