@@ -271,7 +271,7 @@ func limitsHold(t *testing.T, w world, s *Sandbox) {
 	if got := run(t, s, hogs); !got.MemoryExceeded || got.Peak < most || got.Signal != "SIGKILL" {
 		t.Errorf("memory of all: %+v", got)
 	}
-	hog := w.shell(`dd if=/dev/zero of=/dev/null bs=250M count=1`)
+	hog := w.shell(`sleep 0.2; dd if=/dev/zero of=/dev/null bs=250M count=1`) // limits come right after the start
 	if got := run(t, s, hog); !got.ok() {
 		t.Errorf("memory of one does not work without a limit, and so says nothing: %+v", got)
 	}
