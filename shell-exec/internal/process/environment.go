@@ -51,6 +51,9 @@ func (e Environment) Build(given map[string]string) (map[string]string, error) {
 	maps.Copy(all, e.server(e.Pass))
 	maps.Copy(all, e.Set)
 	maps.Copy(all, given)
+	if e.Terminal && all["LC_ALL"]+all["LC_CTYPE"]+all["LANG"] == "" {
+		all["LANG"] = "C.UTF-8" // a screen shows more than ASCII
+	}
 	return all, nil
 }
 

@@ -106,7 +106,11 @@ func TestTheLoginShellTellsItsPathAndNothingElse(t *testing.T) {
 
 func TestInATerminalNothingIsMadeNeutral(t *testing.T) {
 	env, err := process.Environment{Server: []string{"PATH=/bin", "TERM=vt52"}, Terminal: true}.Build(nil)
-	if err != nil || !maps.Equal(env, map[string]string{"PATH": "/bin", "TERM": "xterm-256color"}) {
+	if err != nil || !maps.Equal(env, map[string]string{"PATH": "/bin", "TERM": "xterm-256color", "LANG": "C.UTF-8"}) {
+		t.Errorf("%v %v", env, err)
+	}
+	env, err = process.Environment{Server: []string{"LANG=ja_JP.UTF-8"}, Terminal: true}.Build(nil)
+	if err != nil || env["LANG"] != "ja_JP.UTF-8" {
 		t.Errorf("%v %v", env, err)
 	}
 }

@@ -166,8 +166,11 @@ func (s *session) sendParts(ctx context.Context, p []byte, fg foreground, in Inp
 			s.typed = s.typed.read(part[:m], s.keyboard(fg)).after(true).doubted(stuck)
 			return n, err
 		}
-		taken := s.taken(ctx)
+		taken, certain := s.taken(ctx, fg)
 		now := s.foreground()
+		if certain && now.group != fg.group {
+			return n, nil // it was the last thing that the program read
+		}
 		if !taken || now.group != fg.group {
 			// Part of it may be in the shell's line.
 			s.typed = s.typed.read(part, s.keyboard(now)).after(true)
@@ -214,16 +217,23 @@ func (s *session) reads(fg foreground) bool {
 	return known && !left && s.typed.blank()
 }
 
-// taken waits for what was typed to be read.
-func (s *session) taken(ctx context.Context) bool {
-	const most = time.Second
-	for pause, waited := 50*time.Microsecond, time.Duration(0); ; pause *= 2 {
+// taken waits for what was typed to be read. certain says that it was read by who was in the foreground: who is not there
+// cannot read. A program that ends by a key is gone soon after it, so the look is often.
+func (s *session) taken(ctx context.Context, fg foreground) (taken, certain bool) {
+	const most, often = 250 * time.Millisecond, 20 * time.Millisecond
+	for pause, waited := 50*time.Microsecond, time.Duration(0); ; waited += pause {
 		left, known := s.line.unread()
-		if !left || !known || waited > most || ctx.Err() != nil {
-			return known && !left
+		if known && !left {
+			group, err := s.line.group()
+			return true, err == nil && group == fg.group
+		}
+		if !known || waited > most || ctx.Err() != nil {
+			return false, false
+		}
+		if waited > often {
+			pause *= 2
 		}
 		time.Sleep(pause)
-		waited += pause
 	}
 }
 
@@ -407,7 +417,10 @@ func (s *session) reply(p []byte) {
 	fg := s.foreground()
 	asks := fg.process().Name == "fish" // and waits for its answer
 	_, err := s.line.write(context.Background(), p)
-	if err != nil || !asks && fg.shell() || !s.taken(context.Background()) {
-		s.stray = true
+	if err == nil && (asks || !fg.shell()) {
+		taken, _ := s.taken(context.Background(), fg)
+		s.stray = s.stray || !taken
+		return
 	}
+	s.stray = true
 }

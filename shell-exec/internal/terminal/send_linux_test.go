@@ -122,15 +122,14 @@ func TestAProgramThatReadsEveryKeyIsNotJudged(t *testing.T) {
 	if s.Judged || len(no.asked) > 0 {
 		t.Errorf("judged %+v", no.asked)
 	}
-	w.made("file")
+	o = w.until(id, WaitFor{Pattern: "ready> $"})
+	if o.Alternate || o.Foreground == nil || !o.Foreground.Leader {
+		t.Errorf("after it: %+v", o.Foreground)
+	}
 	text, err := os.ReadFile(filepath.Join(w.dir, "file"))
 	must(t, err)
 	if string(text) != "rm -rf /\nこんにちは\n" {
 		t.Errorf("%q", text)
-	}
-	o = w.until(id, WaitFor{Pattern: "ready> $"})
-	if o.Alternate || o.Foreground == nil || !o.Foreground.Leader {
-		t.Errorf("after it: %+v", o.Foreground)
 	}
 	_, err = w.Send(t.Context(), Input{ID: id, Text: "ls", Execute: true, Judge: no.judge})
 	is(t, err, fault.DangerousCommand)
