@@ -243,13 +243,13 @@ func TestWhoSubscribesToAnExecutionHearsOfItsMonitor(t *testing.T) {
 var session = []struct{ tool, args string }{
 	{"terminal_create", `{"session_name":"work","dimensions":{"width":60,"height":6}}`},
 	{"terminal_get_output", `{"terminal_id":"$TERM","screen":true,"wait_for":{"pattern":"[$#] $","since":"start"}}`},
+	{"terminal_send_input", `{"terminal_id":"$TERM","input":"rm -rf .git","execute":true}`},
 	{"terminal_send_input", `{"terminal_id":"$TERM","input":"seq 100 | less","execute":true}`},
 	{"terminal_get_output", `{"terminal_id":"$TERM","screen":true,"include_foreground_process":true,"wait_for":{"pattern":"^:"}}`},
 	{"terminal_send_input", `{"terminal_id":"$TERM","input":"G","send_to":"less"}`},
 	{"terminal_get_output", `{"terminal_id":"$TERM","screen":true,"wait_for":{"pattern":"^100$"}}`},
 	{"terminal_send_input", `{"terminal_id":"$TERM","input":"q"}`},
 	{"terminal_get_output", `{"terminal_id":"$TERM","screen":true,"wait_for":{"pattern":"[$#] $"}}`},
-	{"terminal_send_input", `{"terminal_id":"$TERM","input":"rm -rf ~","execute":true}`},
 	{"terminal_close", `{"terminal_id":"$TERM","save_history":false}`},
 }
 

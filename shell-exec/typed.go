@@ -154,7 +154,7 @@ func (s *shell) agreed(ctx context.Context, b bounds.Bounds, d policy.Decision, 
 // agreedUnknown is about keys of which nobody can say what a shell makes of them: an
 // earlier line called back, a completion.
 func (s *shell) agreedUnknown(ctx context.Context, b bounds.Bounds, t typedText) error {
-	f := fault.New(fault.Forbidden, "nobody can say what these keys run", "Type the whole command, without keys that edit or call back a line").With("rule", string(effect.Unreadable))
+	f := fault.New(fault.Forbidden, "nobody can say what these keys run", "Press Ctrl+C (twice after Tab or Escape), then type the whole command").With("rule", string(effect.Unreadable))
 	switch b.Policy.Effect(effect.Unreadable) {
 	case policy.Allow:
 		return nil
