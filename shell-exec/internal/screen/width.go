@@ -35,6 +35,15 @@ func runeWidth(r rune) int {
 	return 1
 }
 
+// Width is how many columns a line of a screen takes, or more where characters are joined.
+func Width(line string) int {
+	n := 0
+	for _, r := range line {
+		n += max(runeWidth(r), 0)
+	}
+	return n
+}
+
 // pictures tells whether a character is, nearly enough, a pictograph.
 func pictures(r rune) bool {
 	return r >= 0x1f000 && r <= 0x1faff || r >= 0x2190 && r <= 0x2bff

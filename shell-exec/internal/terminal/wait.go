@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"github.com/multiollama/mcp-server/shell-exec/internal/screen"
 )
 
@@ -49,7 +47,7 @@ func (s *session) look() mark {
 func (s *session) rows() screen.View {
 	v := s.screen.View()
 	if at := v.Cursor.Row; at < len(v.Lines) {
-		if missing := v.Cursor.Column - ansi.StringWidth(v.Lines[at]); missing > 0 {
+		if missing := v.Cursor.Column - screen.Width(v.Lines[at]); missing > 0 {
 			v.Lines[at] += strings.Repeat(" ", missing)
 		}
 	}
