@@ -119,6 +119,7 @@ func (s *shell) createTerminal(ctx context.Context, in createIn) (terminalOut, e
 		name, value, _ := strings.Cut(entry, "=")
 		env[name] = value
 	}
+	s.keyboards.prune(func(id string) bool { _, err := s.terminals.Get(id); return err == nil })
 	s.keyboards.add(i.ID, keyboard{shell: in.Shell, env: env})
 	return shown(i), nil
 }

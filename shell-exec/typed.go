@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"path"
 	"strings"
 	"sync"
@@ -46,6 +47,13 @@ func (k *keyboards) get(id string) keyboard {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.all[id]
+}
+
+// prune forgets those of terminals that are there no more.
+func (k *keyboards) prune(exists func(id string) bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	maps.DeleteFunc(k.all, func(id string, _ keyboard) bool { return !exists(id) })
 }
 
 func (k *keyboards) forget(id string) {
