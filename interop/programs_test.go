@@ -68,7 +68,6 @@ var offers = []offer{
 	{"file-write", "filesystem", "", 4},
 	shellOffer,
 	{"shell-exec", "agent", "", 1},
-	{"shell-exec", "shell-server", "", 18},
 	{"shell-exec", "shell-server-2.0", "", 17},
 }
 

@@ -192,7 +192,7 @@ const workers = 8
 func length(t *testing.T) time.Duration {
 	word := os.Getenv("SOAK")
 	if word == "" {
-		word = "40s"
+		word = "20s"
 	}
 	d, err := time.ParseDuration(word)
 	if err != nil {
