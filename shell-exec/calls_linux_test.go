@@ -13,13 +13,12 @@ import (
 // row is a success and a failure of a tool.
 type row struct{ tool, good, bad string }
 
-// calls has one for every tool of every vocabulary, in the order in which they are made.
+// calls has one for every tool (those of shell-server are in standard), in the order in which they are made.
 // $ID, $PID and $OUTPUT are of the execution that is begun, $TERM of the terminal.
 var calls = map[string][]row{
 	"standard": append([]row{{"shell_exec", `{"command":"printf","args":["%s","hi"]}`, `{"command":"rm -rf /"}`}}, renaming...),
 	"agent":    {{"bash", `{"command":"echo hi"}`, `{"command":"eval id"}`}},
 
-	"shell-server": renaming,
 	"shell-server-2.0": {
 		{"shell_execute", `{"command":"sleep 600","execution_mode":"async","session_id":"s"}`, `{"command":"true","execution_mode":"detached"}`},
 		{"shell_get_execution", `{"execution_id":"$ID"}`, `{"execution_id":"exec_none"}`},
