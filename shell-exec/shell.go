@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -127,6 +128,9 @@ func findShell() policy.Shell {
 // start makes what only a server at work needs: the sandbox after trying it, the store
 // of outputs, and the runner, which finds detached jobs of before.
 func (s *shell) start(ctx context.Context) error {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(50) // commands do the work here, and a flood of output should leave them the memory
+	}
 	if err := s.openSandbox(); err != nil {
 		return err
 	}
