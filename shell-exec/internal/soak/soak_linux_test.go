@@ -211,9 +211,9 @@ func (h *house) work(d time.Duration, workers int) map[string]int {
 	for i := range workers {
 		all.Go(func() {
 			r := rand.New(rand.NewPCG(uint64(i), 2026))
-			for n := i; ctx.Err() == nil; n++ {
+			for n := i; n < len(acts) || ctx.Err() == nil; n += workers { // together they do each at least once
 				a := acts[n%len(acts)]
-				if n > 2*len(acts) {
+				if n >= 2*len(acts) {
 					a = acts[r.IntN(len(acts))]
 				}
 				if got := a.do(h, r); got.Error.Code != "" && !slices.Contains(expected, got.Error.Code) {

@@ -164,7 +164,8 @@ func TestAGuardLetsOnlyItsProgramHaveTheKeys(t *testing.T) {
 	w.enter(id, "sleep 200")
 	s, err := w.find(id)
 	must(t, err)
-	if !eventually(func() bool { return !s.foreground().session }) {
+	// what bash forks is bash until it has become sleep
+	if !eventually(func() bool { return s.foreground().process().Name == "sleep" }) {
 		t.Fatal("it never came to the foreground")
 	}
 	p := s.foreground().process()

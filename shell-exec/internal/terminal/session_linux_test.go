@@ -7,6 +7,9 @@ import (
 	"github.com/multiollama/mcp-server/shared/fault"
 )
 
+// atPrompt is the end of what each of the shells writes when it waits.
+const atPrompt = `[#$%>] $`
+
 func TestEveryShellTakesACommandAndShowsWhatItWrote(t *testing.T) {
 	for _, kind := range []string{"bash", "sh", "zsh", "fish"} {
 		t.Run(kind, func(t *testing.T) {
@@ -16,8 +19,11 @@ func TestEveryShellTakesACommandAndShowsWhatItWrote(t *testing.T) {
 			i := w.shell(kind)
 			w.enter(i.ID, `printf "made-%d\n" 42`)
 			w.until(i.ID, WaitFor{Pattern: "^made-42"})
+			w.until(i.ID, WaitFor{Pattern: atPrompt})
 			w.send(Input{ID: i.ID, Text: "never run"})
+			w.until(i.ID, WaitFor{Pattern: "never run"})
 			w.send(Input{ID: i.ID, Keys: []string{"Ctrl+C"}})
+			w.until(i.ID, WaitFor{Pattern: atPrompt})
 			var no refuse
 			_, err := w.Send(t.Context(), Input{ID: i.ID, Text: "ls", Execute: true, Judge: no.judge})
 			is(t, err, fault.DangerousCommand)
