@@ -125,6 +125,37 @@ func TestWhatIsTypedIsJudged(t *testing.T) {
 	}
 }
 
+// What is unfinished is run as it is where its end is told: a here-document by any shell, and a line without Enter by one
+// that has no editor of its own.
+func TestWhatEndsByTheEndOfAFileIsJudged(t *testing.T) {
+	h := newHouse(t, ".git/HEAD=x")
+	c := h.start()
+	for _, row := range []struct {
+		shell string
+		steps []map[string]any
+		code  string
+	}{
+		{"bash", []map[string]any{{"input": "rm -rf .git <<EOF", "execute": true}, {"input": "", "keys": []string{"Ctrl+D"}}}, "SECURITY_003"},
+		{"sh", []map[string]any{{"input": "rm -rf .git <<EOF", "execute": true}, {"input": "", "keys": []string{"Ctrl+D"}}}, "SECURITY_003"},
+		{"sh", []map[string]any{{"input": "rm -rf .git"}, {"input": "", "keys": []string{"Ctrl+D", "Ctrl+D"}}}, "SECURITY_001"},
+		{"sh", []map[string]any{{"input": "cat", "execute": true}, {"input": "fine\n", "keys": []string{"Ctrl+D"}}}, ""},
+	} {
+		d := h.sit(c, map[string]any{"shell_type": row.shell})
+		var last answer
+		for _, step := range row.steps {
+			step["terminal_id"] = d.id
+			last = ask(t, c, "terminal_send_input", step)
+		}
+		if last.Error.Code != row.code {
+			t.Errorf("%s, %v: %+v", row.shell, row.steps, last.Error)
+		}
+		ask(t, c, "terminal_close", map[string]any{"terminal_id": d.id})
+	}
+	if !h.has(".git/HEAD") {
+		t.Error("it ran")
+	}
+}
+
 func TestAPersonIsAskedAboutWhatIsTyped(t *testing.T) {
 	for _, era := range mcptest.Eras() {
 		h := newHouse(t)

@@ -102,7 +102,7 @@ func (s *shell) judgeTyped(ctx context.Context, id string, p terminal.Pending) (
 			name = p.Foreground.Name
 		}
 	}
-	return s.judgeLines(ctx, b, id, typedText{grammar: grammars[name], dir: p.Dir, readings: p.Readings(), unknown: p.Unknown, keyboard: k})
+	return s.judgeLines(ctx, b, id, typedText{grammar: grammars[name], dir: p.Dir, readings: p.Readings(), unknown: p.Unknown, ends: p.Ends, keyboard: k})
 }
 
 // typedText is what would be typed, and where.
@@ -112,6 +112,7 @@ type typedText struct {
 	dir      string
 	readings []string // all that it may come to mean; the first is the whole
 	unknown  bool     // it may mean more
+	ends     bool     // what is no whole command may run too
 }
 
 func (s *shell) judgeLines(ctx context.Context, b bounds.Bounds, id string, t typedText) (complete bool, err error) {
@@ -127,8 +128,9 @@ func (s *shell) judgeLines(ctx context.Context, b bounds.Bounds, id string, t ty
 	for i, text := range t.readings {
 		r.Text = text
 		d := b.Policy.Judge(r)
-		if d.Incomplete() {
-			complete = complete && i > 0 // by itself it runs nothing
+		if d.Incomplete() { // by itself it runs nothing
+			complete = complete && i > 0
+			t.unknown = t.unknown || t.ends
 			continue
 		}
 		if err := s.agreed(ctx, b, d, t.dir); err != nil {

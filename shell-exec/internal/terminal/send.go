@@ -34,6 +34,7 @@ type Pending struct {
 	Lines      []string // of Text
 	Unknown    bool     // Text is not all that may be run, or something else is
 	Completes  bool     // something may be run now; else only the line becomes unknown
+	Ends       bool     // and what is no whole command too: its end was told
 	Foreground Process  // who has the keyboard
 	Shell      bool     // and it runs what is typed, as far as can be seen
 	Dir        string   // where it works; "" where that cannot be seen
@@ -356,7 +357,7 @@ func (r reading) pending(fg foreground, shell int) Pending {
 	if r.completes && len(r.next.text) > 0 && r.next.doubt == wild {
 		lines = append(lines, string(r.next.text))
 	}
-	p := Pending{Text: strings.Join(lines, "\n"), Lines: lines, Unknown: !known, Completes: r.completes, Foreground: fg.process(), Shell: fg.shell()}
+	p := Pending{Text: strings.Join(lines, "\n"), Lines: lines, Unknown: !known, Completes: r.completes, Ends: r.ends, Foreground: fg.process(), Shell: fg.shell()}
 	if p.Shell && p.Foreground.PID != 0 {
 		shell = p.Foreground.PID
 	}
@@ -372,7 +373,7 @@ func (r reading) harmless() bool {
 
 // differs says that a verdict about p is none about q.
 func (p Pending) differs(q Pending) bool {
-	return p.Text != q.Text || q.Unknown && !p.Unknown || q.Completes && !p.Completes || q.Shell && !p.Shell || p.Dir != q.Dir
+	return p.Text != q.Text || q.Unknown && !p.Unknown || q.Completes && !p.Completes || q.Ends && !p.Ends || q.Shell && !p.Shell || p.Dir != q.Dir
 }
 
 // modes are how a terminal treats what is typed.

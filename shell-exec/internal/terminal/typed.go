@@ -47,6 +47,7 @@ type reading struct {
 	fresh     int      // how many of them were so after the last ^C
 	completes bool     // something may be run by this input
 	unknown   bool     // and it is not known what; or a key was sent that cannot be followed
+	ends      bool     // what is unfinished may be run as it is
 	keyboard  keyboard
 }
 
@@ -213,18 +214,26 @@ func (r *reading) interrupt() {
 	r.fresh = 0
 }
 
-// end is ^D: the end of what is read, where nothing stands on the line.
+// end is ^D: the end of what is read, where nothing stands on the line. What is unfinished may be run as it is then: a
+// here-document ends so, and so does a line that was handed out without its end. A terminal that gives out whole lines
+// hands out what stands there.
 func (r *reading) end() {
 	t := &r.next
-	if len(t.text) > 0 || t.doubt > sure {
+	unfinished := len(t.earlier) > 0 || len(r.lines) > 0
+	switch {
+	case r.keyboard.canonical && (len(t.text) > 0 || t.doubt > sure):
+		r.complete()
+	case len(t.text) > 0 || t.doubt > sure && !unfinished:
 		r.doubt(unknown)
 		return
-	}
-	if len(t.earlier) > 0 || len(r.lines) > 0 {
-		r.completes = true // a here-document may end so, or the shell warns and takes a key for its answer
+	case unfinished:
+		r.completes, r.unknown = true, r.unknown || t.doubt > sure
 		r.lines, r.fresh = append(r.lines, ""), r.fresh+1
-		t.doubt = max(t.doubt, unknown)
+	default:
+		return
 	}
+	r.ends = true
+	t.doubt = max(t.doubt, unknown) // what comes next goes on with it, or answers a question of the shell
 }
 
 // movements are sequences after which the line is unknown, and nothing worse: they never run it, and want no other key.

@@ -55,6 +55,10 @@ func TestWhatIsTypedIsFollowedAsFarAsItCanBe(t *testing.T) {
 		{"^O runs the line and brings another", "a\x0f|b\r", prompt, "b", true, true, ""},
 		{"^D on an empty line runs nothing", "\x04", prompt, "", false, false, ""},
 		{"in a line it is unknown", "a\x04", prompt, "", false, true, "a"},
+		{"to a terminal that gives out lines it completes one", "rm x\x04", canonical, "rm x", true, false, ""},
+		{"of which another may be the end", "rm x\x04|\x04", canonical, "", true, true, ""},
+		{"or what is typed the rest", "rm x\x04|y\r", canonical, "y", true, true, ""},
+		{"after Enter it is the end of a file", "x\r\x04", canonical, "x\n", true, false, ""},
 		{"other keys of the terminal make all unknown", "ls\r", changed, "ls", true, true, ""},
 		{"letters are keys to a shell that knows ASCII alone", "é", latin, "", false, true, ""},
 		{"a paste is text with its ends of lines", "\x1b[200~a\rb\x1b[201~", prompt, "", false, false, "a\nb"},
@@ -95,8 +99,13 @@ func TestLinesOfAnUnfinishedCommandAreReadTogether(t *testing.T) {
 	if r = state.read([]byte("\x03"), prompt); len(r.after(true).earlier) > 0 {
 		t.Error("^C left something")
 	}
-	if r = state.read([]byte("\x04"), prompt); !r.completes {
+	if r = state.read([]byte("\x04"), prompt); !r.completes || !r.ends {
 		t.Error("the end of a here-document runs nothing")
+	}
+	doubted := state.read([]byte("x\x1b[D"), prompt).after(false)
+	doubted.text = nil
+	if r = doubted.read([]byte("\x04"), prompt); !r.completes || !r.unknown {
+		t.Error("it runs nothing after a key that nobody knows")
 	}
 }
 
