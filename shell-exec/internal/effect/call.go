@@ -257,7 +257,7 @@ func (r *reader) realName(s *scope, c *call) string {
 func (r *reader) handed(s *scope, c *call) {
 	inner := s.within(c.name)
 	inner.exact, inner.outer, inner.input = false, c.span, flow{}
-	if s.input.kind == literal && spawning.MatchString(s.input.text) {
+	if s.input.kind == literal && spawning().MatchString(s.input.text) {
 		r.code(inner, c, "script", cmdline.At(s.input.text, c.span))
 	}
 	for i, w := range c.words {
@@ -270,7 +270,7 @@ func (r *reader) handed(s *scope, c *call) {
 		switch {
 		case w.Text == pipeName && r.lastProcess != nil && r.processes[r.lastProcess].kind == literal:
 			r.hinted(inner, r.processes[r.lastProcess].text, c.name, c.span)
-		case len(text) > 8 && strings.ContainsAny(text, "({`\"'") && spawning.MatchString(text):
+		case len(text) > 8 && strings.ContainsAny(text, "({`\"'") && spawning().MatchString(text):
 			r.code(inner, c, "script", w.With(text))
 		case !slices.Contains(often, name):
 		case several && rest != "":

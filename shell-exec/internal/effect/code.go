@@ -1,7 +1,6 @@
 package effect
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -85,25 +84,25 @@ func (r *reader) codeFlow(s *scope, c *call, f flow) {
 // What is looked for in code of all languages. Only what stands there letter by letter
 // is found: an interpreter can do anything, and the sandbox must hold it.
 var (
-	spawning   = regexp.MustCompile("os\\.system|os\\.popen|subprocess|pty\\.spawn|os\\.exec|os\\.spawn|os\\.posix_spawn|commands\\.getoutput|child_process|exec(File)?Sync|spawn(Sync)?\\s*\\(|\\bexec\\s*\\(|\\bexec\\b|\\bsystem\\b|shell_exec|passthru|proc_open|\\bpopen|qx[/({]|%x[{(]|Kernel\\.|Open3|IO\\.popen|do shell script|Deno\\.(run|Command)|`|run\\(\\s*[\"'\\[]|os\\.execute|io\\.popen|Deno\\.Command|Bun\\.|System\\.cmd|:os\\.cmd|os:cmd|\\.execute\\(|\\.!|Runtime|ProcessBuilder|call-process|start-process|shell-command|open\\b[^;\\n]*[\"'][^\"'\\n]*\\||open[^;\\n]*-\\||getattr\\(|pcntl_exec|write18|syscmd|Process\\.Start|Command::new|/sh\\b|run-program|execShellCmd|\\bsh\\s+[\"']|__import__|spawnv?p?e?\\b|posix_spawn")
-	deleting   = regexp.MustCompile(`shutil\.rmtree|os\.(remove|unlink|rmdir|removedirs)|\.unlink\(|rmSync|unlinkSync|rmdirSync|fs\.(rm|unlink|rmdir|promises\.rm)\b|\.rm\(|\bunlink\b|\brmtree\b|remove_tree|FileUtils\.(rm|rm_rf|rm_r|remove)|File\.delete|rimraf|\brmdir\b|removeSync|emptyDirSync|del\(|Deno\.remove|delete-directory|delete-file|File\.rm|\brm_rf\b|deleteRecursively|deleteDirectory|Files\.delete`)
-	writing    = regexp.MustCompile(`open\([^)]*["'][wax]\+?b?["']|open\s+\w+\s*,\s*['"]?>|writeFile|File\.write|appendFile|write_text|write_bytes|file_put_contents|createWriteStream`)
-	unhiding   = regexp.MustCompile(`(?s)(exec|eval|Function|system|os\.system|subprocess\.\w+)\s*\(?.{0,80}(b64decode|b32decode|base64_decode|atob\(|Buffer\.from\([^)]*base64|fromhex|unhexlify|codecs\.decode|pack\s*\(?\s*["'][Hmu]|decode64|decode_base64|zlib\.decompress|marshal\.loads|rot13)`)
-	characters = regexp.MustCompile(`chr\(\d+\)\s*[.+]\s*chr\(\d+\)|fromCharCode\(|map\(\s*chr|chr\(\w+\)\s*for|bytes\(\[|bytearray\(\[|\.map\(&:chr\)|pack\(["'][cCU]\*|join\b[^;]*\bchr\b|\bchr\b[^;]*\bjoin\b|\[::-1\]|\.reverse\(\)`)
-	joining    = regexp.MustCompile(`(?s)socket.*(dup2|pty\.spawn|/bin/(ba)?sh|cmd\.exe)|net["']?\)?\.(connect|Socket|createConnection).*(spawn|exec|pipe)|IO::Socket.*(system|exec|fdopen)|TCPSocket.*(exec|popen|spawn)|fsockopen.*(exec|proc_open)`)
-	quotedText = regexp.MustCompile("\"((?:[^\"\\\\\\n]|\\\\.)*)\"|'((?:[^'\\\\\\n]|\\\\.)*)'|`([^`]*)`|\\b[qm]?[qx]?[qxw]\\{([^}]*)\\}|%[qQxwWi]?\\{([^}]*)\\}|\\bqx?/([^/]*)/|\\bq[qxw]?\\(([^)]*)\\)|%[qQxwW]?\\(([^)]*)\\)|\\bq[qxw]?\\[([^\\]]*)\\]|%[qQxwW]?\\[([^\\]]*)\\]|<<~?['\"]?(?:EOS|EOF|SH)['\"]?\\n([^~]*?)\\n\\s*(?:EOS|EOF|SH)\\b")
-	lists      = regexp.MustCompile(`((?:["'][^"']*["']\s*,\s*(?:\{?\s*\w+\s*:\s*)?[\[(]?\s*)+["'][^"']*["'])`)
+	spawning   = late("os\\.system|os\\.popen|subprocess|pty\\.spawn|os\\.exec|os\\.spawn|os\\.posix_spawn|commands\\.getoutput|child_process|exec(File)?Sync|spawn(Sync)?\\s*\\(|\\bexec\\s*\\(|\\bexec\\b|\\bsystem\\b|shell_exec|passthru|proc_open|\\bpopen|qx[/({]|%x[{(]|Kernel\\.|Open3|IO\\.popen|do shell script|Deno\\.(run|Command)|`|run\\(\\s*[\"'\\[]|os\\.execute|io\\.popen|Deno\\.Command|Bun\\.|System\\.cmd|:os\\.cmd|os:cmd|\\.execute\\(|\\.!|Runtime|ProcessBuilder|call-process|start-process|shell-command|open\\b[^;\\n]*[\"'][^\"'\\n]*\\||open[^;\\n]*-\\||getattr\\(|pcntl_exec|write18|syscmd|Process\\.Start|Command::new|/sh\\b|run-program|execShellCmd|\\bsh\\s+[\"']|__import__|spawnv?p?e?\\b|posix_spawn")
+	deleting   = late(`shutil\.rmtree|os\.(remove|unlink|rmdir|removedirs)|\.unlink\(|rmSync|unlinkSync|rmdirSync|fs\.(rm|unlink|rmdir|promises\.rm)\b|\.rm\(|\bunlink\b|\brmtree\b|remove_tree|FileUtils\.(rm|rm_rf|rm_r|remove)|File\.delete|rimraf|\brmdir\b|removeSync|emptyDirSync|del\(|Deno\.remove|delete-directory|delete-file|File\.rm|\brm_rf\b|deleteRecursively|deleteDirectory|Files\.delete`)
+	writing    = late(`open\([^)]*["'][wax]\+?b?["']|open\s+\w+\s*,\s*['"]?>|writeFile|File\.write|appendFile|write_text|write_bytes|file_put_contents|createWriteStream`)
+	unhiding   = late(`(?s)(exec|eval|Function|system|os\.system|subprocess\.\w+)\s*\(?.{0,80}(b64decode|b32decode|base64_decode|atob\(|Buffer\.from\([^)]*base64|fromhex|unhexlify|codecs\.decode|pack\s*\(?\s*["'][Hmu]|decode64|decode_base64|zlib\.decompress|marshal\.loads|rot13)`)
+	characters = late(`chr\(\d+\)\s*[.+]\s*chr\(\d+\)|fromCharCode\(|map\(\s*chr|chr\(\w+\)\s*for|bytes\(\[|bytearray\(\[|\.map\(&:chr\)|pack\(["'][cCU]\*|join\b[^;]*\bchr\b|\bchr\b[^;]*\bjoin\b|\[::-1\]|\.reverse\(\)`)
+	joining    = late(`(?s)socket.*(dup2|pty\.spawn|/bin/(ba)?sh|cmd\.exe)|net["']?\)?\.(connect|Socket|createConnection).*(spawn|exec|pipe)|IO::Socket.*(system|exec|fdopen)|TCPSocket.*(exec|popen|spawn)|fsockopen.*(exec|proc_open)`)
+	quotedText = late("\"((?:[^\"\\\\\\n]|\\\\.)*)\"|'((?:[^'\\\\\\n]|\\\\.)*)'|`([^`]*)`|\\b[qm]?[qx]?[qxw]\\{([^}]*)\\}|%[qQxwWi]?\\{([^}]*)\\}|\\bqx?/([^/]*)/|\\bq[qxw]?\\(([^)]*)\\)|%[qQxwW]?\\(([^)]*)\\)|\\bq[qxw]?\\[([^\\]]*)\\]|%[qQxwW]?\\[([^\\]]*)\\]|<<~?['\"]?(?:EOS|EOF|SH)['\"]?\\n([^~]*?)\\n\\s*(?:EOS|EOF|SH)\\b")
+	lists      = late(`((?:["'][^"']*["']\s*,\s*(?:\{?\s*\w+\s*:\s*)?[\[(]?\s*)+["'][^"']*["'])`)
 	// "r" + "m" is one text, and so are two literals side by side.
-	concatenation = regexp.MustCompile(`["']\s*(?:\+|\.\.?|<>|\|\||\^)\s*["']|"[ \t]+"|'[ \t]+'`)
-	killing       = regexp.MustCompile(`\bkill(pg)?\s*\(\s*-1\b|\bkill\b\s*\(?\s*["']?\w+["']?\s*,\s*-1\b`)
-	forking       = regexp.MustCompile(`\bwhile\b[^\n]*\n?[^\n]*\bfork\b|\bfork\s+while\b|\bloop\b[^\n]*\bfork\b|\bfor\s*\(;;\)[^\n]*\bfork\b`)
-	printing      = regexp.MustCompile(`\b(print|echo|puts|say|write|log|cat|printf|stdout|display|format)\b`)
-	decoding64    = regexp.MustCompile(`(?i)b64decode|b32decode|base64_decode|atob\(|from\([^)]*base64|fromhex|unhexlify|codecs\.decode|\bunpack\b|\bpack\b|decode64|decode_base64|decompress|rot13`)
-	placing       = regexp.MustCompile(`(?:shutil\.(?:copy\w*|move)|os\.(?:rename|replace|symlink|link)|copyFile(?:Sync)?|\brename(?:Sync)?|symlinkSync|FileUtils\.(?:cp|mv|ln)\w*|File\.(?:rename|symlink)|\bcopy)\s*\(?\s*[^,()]+,\s*["'](/[^"']+)["']`)
-	chdir         = regexp.MustCompile(`\bchdir\s*\(?\s*["']([^"']+)["']`)
-	modules       = regexp.MustCompile(`^(node:)?(fs|os|path|child_process|fs/promises|shutil|fileutils|utf-?8|w|r|a|HOME)$`)
-	homes         = regexp.MustCompile(`expanduser|Path\.home\(\)|homedir\(\)|Dir\.home|process\.env\.HOME|os\.environ\[?\(?["']HOME|ENV\[["']HOME["']\]\s*[,)]`)
-	networking    = regexp.MustCompile(`urllib|requests\.|http\.client|https?://|fetch\(|socket|axios|net/http|Net::HTTP|LWP`)
+	concatenation = late(`["']\s*(?:\+|\.\.?|<>|\|\||\^)\s*["']|"[ \t]+"|'[ \t]+'`)
+	killing       = late(`\bkill(pg)?\s*\(\s*-1\b|\bkill\b\s*\(?\s*["']?\w+["']?\s*,\s*-1\b`)
+	forking       = late(`\bwhile\b[^\n]*\n?[^\n]*\bfork\b|\bfork\s+while\b|\bloop\b[^\n]*\bfork\b|\bfor\s*\(;;\)[^\n]*\bfork\b`)
+	printing      = late(`\b(print|echo|puts|say|write|log|cat|printf|stdout|display|format)\b`)
+	decoding64    = late(`(?i)b64decode|b32decode|base64_decode|atob\(|from\([^)]*base64|fromhex|unhexlify|codecs\.decode|\bunpack\b|\bpack\b|decode64|decode_base64|decompress|rot13`)
+	placing       = late(`(?:shutil\.(?:copy\w*|move)|os\.(?:rename|replace|symlink|link)|copyFile(?:Sync)?|\brename(?:Sync)?|symlinkSync|FileUtils\.(?:cp|mv|ln)\w*|File\.(?:rename|symlink)|\bcopy)\s*\(?\s*[^,()]+,\s*["'](/[^"']+)["']`)
+	chdir         = late(`\bchdir\s*\(?\s*["']([^"']+)["']`)
+	modules       = late(`^(node:)?(fs|os|path|child_process|fs/promises|shutil|fileutils|utf-?8|w|r|a|HOME)$`)
+	homes         = late(`expanduser|Path\.home\(\)|homedir\(\)|Dir\.home|process\.env\.HOME|os\.environ\[?\(?["']HOME|ENV\[["']HOME["']\]\s*[,)]`)
+	networking    = late(`urllib|requests\.|http\.client|https?://|fetch\(|socket|axios|net/http|Net::HTTP|LWP`)
 )
 
 // code looks at the code that an interpreter is given.
@@ -119,23 +118,23 @@ func (r *reader) code(s *scope, c *call, language string, w cmdline.Word) {
 	text := cmdline.Plain(w.Text)
 	inner := s.within(language)
 	inner.exact, inner.outer = false, w.Span
-	spawns := spawning.MatchString(text)
-	if unhiding.MatchString(text) || characters.MatchString(text) && spawns {
+	spawns := spawning().MatchString(text)
+	if unhiding().MatchString(text) || characters().MatchString(text) && spawns {
 		r.flag(inner, RunDecoded, "decodes a text and runs it", c.span)
 	}
-	if joining.MatchString(text) {
+	if joining().MatchString(text) {
 		r.flag(inner, ConnectShell, "joins a shell to the network", c.span)
 	}
-	if networking.MatchString(text) && strings.Contains(text, ".ssh/id_") {
+	if networking().MatchString(text) && strings.Contains(text, ".ssh/id_") {
 		r.flag(inner, SendSecret, "sends a private key", c.span)
 	}
-	if killing.MatchString(text) {
+	if killing().MatchString(text) {
 		r.flag(inner, KillAll, language+" signals every process", c.span)
 	}
-	if forking.MatchString(text) {
+	if forking().MatchString(text) {
 		r.flag(inner, ForkBomb, language+" starts itself again and again", c.span)
 	}
-	if m := chdir.FindStringSubmatch(text); m != nil {
+	if m := chdir().FindStringSubmatch(text); m != nil {
 		inner.dir = inner.join(m[1])
 	}
 	s.output.add(r.codeDoes(inner, c, language, text, w))
@@ -144,7 +143,7 @@ func (r *reader) code(s *scope, c *call, language string, w cmdline.Word) {
 // codeDoes follows the literals of code to what is done with them, and says what comes out.
 func (r *reader) codeDoes(inner *scope, c *call, language, text string, w cmdline.Word) flow {
 	literals := literalsOf(text)
-	if joined := concatenation.ReplaceAllString(text, ""); joined != text {
+	if joined := concatenation().ReplaceAllString(text, ""); joined != text {
 		literals = append(literals, literalsOf(joined)...)
 	}
 	if language == "script" {
@@ -153,32 +152,32 @@ func (r *reader) codeDoes(inner *scope, c *call, language, text string, w cmdlin
 	if rest, ok := strings.CutPrefix(strings.TrimSpace(text), "!"); ok {
 		r.perhapsShell(inner, rest, language)
 	}
-	if language == "script" || spawning.MatchString(text) {
+	if language == "script" || spawning().MatchString(text) {
 		r.spawned(inner, language, text, literals)
 		r.nested(inner, c, language, text, literals)
 	}
-	if deleting.MatchString(text) {
+	if deleting().MatchString(text) {
 		r.deletedByCode(inner, c, language, text, literals)
 	}
-	if writing.MatchString(text) {
+	if writing().MatchString(text) {
 		r.writtenByCode(inner, language, literals, w.Span)
 	}
-	for _, m := range placing.FindAllStringSubmatch(text, 50) {
+	for _, m := range placing().FindAllStringSubmatch(text, 50) {
 		r.write(inner, w.With(m[1]), language+" writes")
 	}
-	r.readByCode(inner, language, literals, networking.MatchString(text), c.span)
-	if printing.MatchString(text) {
+	r.readByCode(inner, language, literals, networking().MatchString(text), c.span)
+	if printing().MatchString(text) {
 		return printedByCode(text, literals)
 	}
 	return flow{}
 }
 
-var bare = regexp.MustCompile("(?m)\\b(?:exec|system|e?syscmd|cmd|run|write18)[\\s{(`]+([^\"'\\n;\\]})`]+)")
+var bare = late("(?m)\\b(?:exec|system|e?syscmd|cmd|run|write18)[\\s{(`]+([^\"'\\n;\\]})`]+)")
 
 // bareCommands are those that stand in code without quotes: exec rm -r x.
 func bareCommands(text string) []string {
 	var all []string
-	for _, m := range bare.FindAllStringSubmatch(text, 50) {
+	for _, m := range bare().FindAllStringSubmatch(text, 50) {
 		all = append(all, m[1])
 	}
 	return all
@@ -187,7 +186,7 @@ func bareCommands(text string) []string {
 // nested: a literal may be code itself.
 func (r *reader) nested(s *scope, c *call, language, text string, literals []string) {
 	for _, t := range literals {
-		if len(t) < len(text) && strings.ContainsAny(t, `"'(`) && spawning.MatchString(t) && s.depth < maxDepth {
+		if len(t) < len(text) && strings.ContainsAny(t, `"'(`) && spawning().MatchString(t) && s.depth < maxDepth {
 			r.code(s, c, language, cmdline.At(escapedQuotes.Replace(t), s.outer))
 		}
 	}
@@ -212,7 +211,7 @@ func (r *reader) readByCode(s *scope, language string, literals []string, sends 
 // printedByCode is what comes out: its literals may be in it.
 func printedByCode(text string, literals []string) flow {
 	out := flow{kind: something, hint: strings.Join(literals, "\n")}
-	if decoding64.MatchString(text) {
+	if decoding64().MatchString(text) {
 		out.kind = decoding
 	}
 	return out
@@ -220,7 +219,7 @@ func printedByCode(text string, literals []string) flow {
 
 func literalsOf(text string) []string {
 	var all []string
-	for _, m := range quotedText.FindAllStringSubmatch(text, 200) {
+	for _, m := range quotedText().FindAllStringSubmatch(text, 200) {
 		for _, group := range m[1:] {
 			if group != "" {
 				all = append(all, group)
@@ -234,7 +233,7 @@ var escapedQuotes = strings.NewReplacer(`\n`, "\n", `\"`, `"`, `\'`, `'`)
 
 // spawned takes each literal, and each list of them, for a command if it looks like one.
 func (r *reader) spawned(s *scope, language, text string, literals []string) {
-	for _, m := range lists.FindAllStringSubmatch(text, 50) {
+	for _, m := range lists().FindAllStringSubmatch(text, 50) {
 		var words []string
 		for _, word := range literalsOf(m[1]) {
 			words = append(words, cmdline.Quote(word))
@@ -274,18 +273,18 @@ func commandOf(literals []string) string {
 	return ""
 }
 
-var blanks = regexp.MustCompile(`%[sdr]|#?\{[^{} ]*\}|\$\{[^{} ]*\}|\$\w+$| $`)
+var blanks = late(`%[sdr]|#?\{[^{} ]*\}|\$\{[^{} ]*\}|\$\w+$| $`)
 
 // filled is a literal with blanks in it, with each path of the code in their place, and
 // with what is not known.
 func filled(t string, literals []string) []string {
-	if !blanks.MatchString(t) {
+	if !blanks().MatchString(t) {
 		return []string{t}
 	}
-	all := []string{blanks.ReplaceAllLiteralString(t, " $"+notKnown)}
+	all := []string{blanks().ReplaceAllLiteralString(t, " $"+notKnown)}
 	for _, other := range literals {
 		if len(all) < maxTexts && (strings.HasPrefix(other, "/") || strings.HasPrefix(other, "~")) && !strings.ContainsAny(other, " \n") {
-			all = append(all, blanks.ReplaceAllLiteralString(t, " "+other))
+			all = append(all, blanks().ReplaceAllLiteralString(t, " "+other))
 		}
 	}
 	return all
@@ -320,13 +319,13 @@ func (r *reader) perhapsShell(s *scope, t, how string) {
 }
 
 func (r *reader) deletedByCode(s *scope, c *call, language, text string, literals []string) {
-	home := homes.MatchString(text)
+	home := homes().MatchString(text)
 	any := false
 	for _, t := range literals {
 		if strings.ContainsAny(t, " \n{}()") && !strings.HasPrefix(t, "/") {
 			continue
 		}
-		any = any || !modules.MatchString(t)
+		any = any || !modules().MatchString(t)
 		if rest, ok := strings.CutPrefix(t, "~"); ok && home {
 			t = r.world.Home + rest
 		}
@@ -353,6 +352,6 @@ func (r *reader) writtenByCode(s *scope, language string, literals []string, spa
 
 // What shells with other grammars are searched for: destruction that is plain.
 var (
-	foreignDestruction = regexp.MustCompile(`(?i)(remove-item|\brm\b|\bri\b|\bdel\b|\berase\b|\brd\b|\brmdir\b).*(-recurse|-r\b|/s).*([a-z]:\\(\s|$|\*|"|')|\$home|\$env:userprofile|\$env:systemroot|~|\\windows|/\s*$)|format-volume|clear-disk|initialize-disk|stop-computer|restart-computer|\bshutdown(\.exe)?\s+/[srp]|\bformat(\.com)?\s+[a-z]:|diskpart|vssadmin\s+delete|bcdedit|cipher\s+/w|rm -[a-z]*[rf][a-z]* (/|~)(\s|$|\*|;|'|")|\b(shutdown|reboot|poweroff|mkfs)\b`)
-	foreignEncoding    = regexp.MustCompile(`(?i)-e(nc|ncodedcommand|c)?\s+[A-Za-z0-9+/=]{16,}|frombase64string|(\biex\b|invoke-expression)`)
+	foreignDestruction = late(`(?i)(remove-item|\brm\b|\bri\b|\bdel\b|\berase\b|\brd\b|\brmdir\b).*(-recurse|-r\b|/s).*([a-z]:\\(\s|$|\*|"|')|\$home|\$env:userprofile|\$env:systemroot|~|\\windows|/\s*$)|format-volume|clear-disk|initialize-disk|stop-computer|restart-computer|\bshutdown(\.exe)?\s+/[srp]|\bformat(\.com)?\s+[a-z]:|diskpart|vssadmin\s+delete|bcdedit|cipher\s+/w|rm -[a-z]*[rf][a-z]* (/|~)(\s|$|\*|;|'|")|\b(shutdown|reboot|poweroff|mkfs)\b`)
+	foreignEncoding    = late(`(?i)-e(nc|ncodedcommand|c)?\s+[A-Za-z0-9+/=]{16,}|frombase64string|(\biex\b|invoke-expression)`)
 )

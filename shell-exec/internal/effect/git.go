@@ -1,7 +1,6 @@
 package effect
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -10,12 +9,12 @@ import (
 
 // settings of git that make it run something; the first group names a command line.
 var (
-	commandSetting = regexp.MustCompile(`^(core\.(pager|editor|sshcommand|askpass|fsmonitor|gitproxy|alternaterefscommand)|pager\..*|sequence\.editor|diff\.external|diff\..*\.(command|textconv)|credential\.(.*\.)?helper|gpg\.(.*\.)?program|(browser|man|difftool|mergetool)\..*\.cmd|filter\..*\.(clean|smudge|process)|merge\..*\.driver|interactive\.difffilter|uploadpack\.packobjectshook|remote\..*\.(uploadpack|receivepack)|submodule\..*\.update)$`)
-	otherSetting   = regexp.MustCompile(`^(core\.hookspath|ssh\.variant|remote\..*\.vcs|protocol\.(ext\.)?allow|include\.path|includeif\..*|init\.templatedir)$`)
+	commandSetting = late(`^(core\.(pager|editor|sshcommand|askpass|fsmonitor|gitproxy|alternaterefscommand)|pager\..*|sequence\.editor|diff\.external|diff\..*\.(command|textconv)|credential\.(.*\.)?helper|gpg\.(.*\.)?program|(browser|man|difftool|mergetool)\..*\.cmd|filter\..*\.(clean|smudge|process)|merge\..*\.driver|interactive\.difffilter|uploadpack\.packobjectshook|remote\..*\.(uploadpack|receivepack)|submodule\..*\.update)$`)
+	otherSetting   = late(`^(core\.hookspath|ssh\.variant|remote\..*\.vcs|protocol\.(ext\.)?allow|include\.path|includeif\..*|init\.templatedir)$`)
 )
 
 func runsCode(key string) bool {
-	return commandSetting.MatchString(key) || otherSetting.MatchString(key)
+	return commandSetting().MatchString(key) || otherSetting().MatchString(key)
 }
 
 // harmlessSettings are values that run what git has itself, or what shows text.
@@ -34,10 +33,10 @@ func (r *reader) gitSetting(s *scope, c *call, key, v string) {
 		return
 	}
 	switch {
-	case commandSetting.MatchString(lower):
+	case commandSetting().MatchString(lower):
 		r.shell(s, cmdline.At(strings.TrimPrefix(v, "!"), c.span), "git "+key)
 		r.flag(s, RunHijacked, "git's "+key+" makes git run a program", c.span)
-	case otherSetting.MatchString(lower):
+	case otherSetting().MatchString(lower):
 		r.flag(s, RunHijacked, "git's "+key+" makes git run other programs", c.span)
 	}
 }

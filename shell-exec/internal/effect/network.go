@@ -2,7 +2,6 @@ package effect
 
 import (
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
@@ -52,14 +51,14 @@ func (r *reader) sshSetting(s *scope, w cmdline.Word) {
 	}
 }
 
-var localAddress = regexp.MustCompile(`^(https?://)?(localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0|host\.docker\.internal)([:/]|$)`)
+var localAddress = late(`^(https?://)?(localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0|host\.docker\.internal)([:/]|$)`)
 
 // staysHere says that all the addresses among the words are of this machine.
 func staysHere(words []cmdline.Word) bool {
 	here := false
 	for _, w := range words {
 		switch {
-		case localAddress.MatchString(w.Text):
+		case localAddress().MatchString(w.Text):
 			here = true
 		case strings.Contains(w.Text, "://"):
 			return false

@@ -1,7 +1,6 @@
 package effect
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
@@ -98,7 +97,7 @@ func (r *reader) rareRole(s *scope, role string, w cmdline.Word, how string) {
 			r.write(s, w, how)
 		}
 	case "macro":
-		if m := macro.FindStringSubmatch(w.Text); m != nil {
+		if m := macro().FindStringSubmatch(w.Text); m != nil {
 			r.shell(s, w.With(m[1]), how)
 		}
 	case "wrapper":
@@ -114,7 +113,7 @@ func (r *reader) rareRole(s *scope, role string, w cmdline.Word, how string) {
 }
 
 // macro of rpm that runs a shell: %( … ).
-var macro = regexp.MustCompile(`(?s)%\((.*)\)`)
+var macro = late(`(?s)%\((.*)\)`)
 
 // delete: what counts is where it lies. tree says that all beneath goes too.
 func (r *reader) delete(s *scope, w cmdline.Word, tree bool, how string, span cmdline.Span) {

@@ -1,7 +1,6 @@
 package effect
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -20,13 +19,13 @@ func (r *reader) awk(s *scope, c *call) {
 	}
 }
 
-var awkRuns = regexp.MustCompile(`system\s*\(\s*("(?:[^"\\]|\\.)*")?|\|\s*&?\s*("(?:[^"\\]|\\.)*")|("(?:[^"\\]|\\.)*")\s*\|\s*&?\s*getline|>>?\s*("(?:[^"\\]|\\.)*")`)
+var awkRuns = late(`system\s*\(\s*("(?:[^"\\]|\\.)*")?|\|\s*&?\s*("(?:[^"\\]|\\.)*")|("(?:[^"\\]|\\.)*")\s*\|\s*&?\s*getline|>>?\s*("(?:[^"\\]|\\.)*")`)
 
 var awkEscapes = strings.NewReplacer(`\"`, `"`, `\\`, `\`)
 
 func (r *reader) awkCode(s *scope, c *call, w cmdline.Word) {
 	code := cmdline.Plain(w.Text)
-	for _, at := range awkRuns.FindAllStringSubmatchIndex(code, -1) {
+	for _, at := range awkRuns().FindAllStringSubmatchIndex(code, -1) {
 		for kind := range len(at)/2 - 1 {
 			from, to := at[2*kind+2], at[2*kind+3]
 			if from < 0 || to-from < 2 {
@@ -101,8 +100,8 @@ func (r *reader) awkRun(s *scope, c *call, w cmdline.Word, kind int, text string
 }
 
 var (
-	sedRuns   = regexp.MustCompile(`(?m)(?:^|[;{]|^\s*(?:\d+|\$|/[^/]*/)(?:,(?:\d+|\$|/[^/]*/))?)\s*e\s*([^\s=;}].*)$`)
-	sedWrites = regexp.MustCompile(`(?m)(?:^|[;{/]|\d)\s*[wW]\s+(/\S+)`)
+	sedRuns   = late(`(?m)(?:^|[;{]|^\s*(?:\d+|\$|/[^/]*/)(?:,(?:\d+|\$|/[^/]*/))?)\s*e\s*([^\s=;}].*)$`)
+	sedWrites = late(`(?m)(?:^|[;{/]|\d)\s*[wW]\s+(/\S+)`)
 )
 
 // sed's script is its first operand, unless an option gives it.
@@ -127,7 +126,7 @@ func (r *reader) sed(s *scope, c *call) {
 
 func (r *reader) sedCode(s *scope, c *call, w cmdline.Word) {
 	text := cmdline.Plain(w.Text)
-	if m := sedRuns.FindStringSubmatch(text); m != nil {
+	if m := sedRuns().FindStringSubmatch(text); m != nil {
 		r.shell(s, w.With(m[1]), "sed e")
 	}
 	for _, one := range substitutionsOf(text) {
@@ -145,7 +144,7 @@ func (r *reader) sedCode(s *scope, c *call, w cmdline.Word) {
 	if s.input.kind == literal && len(s.input.text) <= maxHint {
 		r.sedPrints(s, text)
 	}
-	for _, m := range sedWrites.FindAllStringSubmatch(text, -1) {
+	for _, m := range sedWrites().FindAllStringSubmatch(text, -1) {
 		r.write(s, w.With(m[1]), "sed w")
 	}
 }
@@ -242,9 +241,9 @@ func (r *reader) editorFile(s *scope, c *call, w cmdline.Word) {
 	}
 }
 
-var editorWrites = regexp.MustCompile(`^(?:w|wq|write|sav|saveas|x|up|update|wa)!?\s+(?:>>\s*)?(/\S+)`)
+var editorWrites = late(`^(?:w|wq|write|sav|saveas|x|up|update|wa)!?\s+(?:>>\s*)?(/\S+)`)
 
-var editorTerminal = regexp.MustCompile(`^(?:\w+\s+)*term(?:inal)?!?\s+(?:\+\+\S+\s+)*(.+)`)
+var editorTerminal = late(`^(?:\w+\s+)*term(?:inal)?!?\s+(?:\+\+\S+\s+)*(.+)`)
 
 func (r *reader) editorCommand(s *scope, c *call, w cmdline.Word) {
 	t := strings.TrimLeft(w.Text, ": ")
@@ -253,14 +252,14 @@ func (r *reader) editorCommand(s *scope, c *call, w cmdline.Word) {
 	if name, _ = programName(name); at == 0 || at > 0 && (containsAny(t, "r !", "%!", "|!", "w !", "silent !", "sil !") || slices.Contains(often, name)) {
 		r.shell(s, w.With(t[at+1:]), c.name)
 	}
-	if m := editorWrites.FindStringSubmatch(t); m != nil {
+	if m := editorWrites().FindStringSubmatch(t); m != nil {
 		r.write(s, w.With(m[1]), c.name+" writes")
 	}
-	if m := editorTerminal.FindStringSubmatch(t); m != nil {
+	if m := editorTerminal().FindStringSubmatch(t); m != nil {
 		r.shell(s, w.With(m[1]), c.name)
 	}
 	if strings.HasPrefix(t, "exe") {
-		for _, text := range literalsOf(concatenation.ReplaceAllString(t, "")) {
+		for _, text := range literalsOf(concatenation().ReplaceAllString(t, "")) {
 			r.editorCommand(s, c, w.With(text))
 		}
 	}
@@ -274,8 +273,8 @@ func (r *reader) editorCommand(s *scope, c *call, w cmdline.Word) {
 
 var (
 	sqlShells = []string{".shell ", ".system ", `\! `, "system ", `\!`, "!"}
-	sqlLosses = regexp.MustCompile(`(?i)\bDROP\s+(DATABASE|TABLE|SCHEMA)\b|\bTRUNCATE\b|\bCOPY\b.*\bPROGRAM\b|\bdropDatabase\(|\.drop\(\)|\bdeleteMany\(\{\}\)|\bFLUSHALL\b`)
-	sqlDelete = regexp.MustCompile(`(?i)^\s*DELETE\s+FROM\b`)
+	sqlLosses = late(`(?i)\bDROP\s+(DATABASE|TABLE|SCHEMA)\b|\bTRUNCATE\b|\bCOPY\b.*\bPROGRAM\b|\bdropDatabase\(|\.drop\(\)|\bdeleteMany\(\{\}\)|\bFLUSHALL\b`)
+	sqlDelete = late(`(?i)^\s*DELETE\s+FROM\b`)
 )
 
 // sql runs statements from its arguments and from standard input.
@@ -299,7 +298,7 @@ func (r *reader) sql(s *scope, c *call) {
 				r.perhapsShell(inner, text, c.name)
 			}
 		}
-		if sqlLosses.MatchString(t) || sqlDelete.MatchString(t) && !strings.Contains(strings.ToUpper(t), "WHERE") {
+		if sqlLosses().MatchString(t) || sqlDelete().MatchString(t) && !strings.Contains(strings.ToUpper(t), "WHERE") {
 			r.flag(s, DestroyData, c.name+" destroys what is in a database", c.span)
 		}
 	}
@@ -316,7 +315,7 @@ func (r *reader) makeProgram(s *scope, c *call) {
 	if !c.args.Has("-f", "--file", "--makefile") {
 		for _, name := range []string{"GNUmakefile", "makefile", "Makefile", "justfile", "Taskfile.yml"} {
 			if f, ok := r.file(s, name); ok && f.kind == literal {
-				r.makefile(s, indented.ReplaceAllString(f.text, "\t"), c.span)
+				r.makefile(s, indented().ReplaceAllString(f.text, "\t"), c.span)
 			}
 		}
 	}
@@ -339,12 +338,12 @@ func (r *reader) makefileNamed(s *scope, c *call, w cmdline.Word) {
 	}
 }
 
-var indented = regexp.MustCompile(`(?m)^ +(?:- )?`)
+var indented = late(`(?m)^ +(?:- )?`)
 
-var makeRuns = regexp.MustCompile(`\$\(shell\s+([^)]*)\)|(?m)^\t[@\-+]*(.*)$|;\s*[@\-+]*(.+)$|!=\s*(.+)$`)
+var makeRuns = late(`\$\(shell\s+([^)]*)\)|(?m)^\t[@\-+]*(.*)$|;\s*[@\-+]*(.+)$|!=\s*(.+)$`)
 
 func (r *reader) makefile(s *scope, text string, span cmdline.Span) {
-	for _, m := range makeRuns.FindAllStringSubmatch(text, -1) {
+	for _, m := range makeRuns().FindAllStringSubmatch(text, -1) {
 		for _, script := range m[1:] {
 			if script != "" {
 				r.shell(s, cmdline.At(strings.ReplaceAll(script, "$$", "$"), span), "a recipe of make")

@@ -292,10 +292,10 @@ func (r *reader) foreignShell(s *scope, c *call) {
 		return
 	}
 	text := cmdline.Join(c.words, c.span).Text
-	if foreignDestruction.MatchString(text) {
+	if foreignDestruction().MatchString(text) {
 		r.flag(s, DeleteVital, c.name+" destroys something", c.span)
 	}
-	if foreignEncoding.MatchString(text) {
+	if foreignEncoding().MatchString(text) {
 		r.flag(s, RunDecoded, c.name+" runs a text that is encoded", c.span)
 	}
 	switch text {
