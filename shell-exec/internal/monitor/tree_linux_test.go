@@ -160,19 +160,6 @@ func TestLookingLeavesNoDescriptors(t *testing.T) {
 	}
 }
 
-func TestANameInStatMayHoldAnything(t *testing.T) {
-	line := "7 (a) R 1 (b) c) S 42 1 1 0 -1 0 0 0 0 0 10 20 30 40 20 0 1 0 555 1000 3 18446744073709551615 1"
-	r, ok := parseStat([]byte(line))
-	if want := (reading{start: 555, parent: 42, own: 300 * time.Millisecond, children: 700 * time.Millisecond, memory: 3 * pageSize, told: CPU | Memory}); !ok || r != want {
-		t.Errorf("%+v", r)
-	}
-	for end := range len(line) - 26 { // up to the field before the last that is needed
-		if _, ok := parseStat([]byte(line[:end])); ok && end < strings.Index(line, " 3 184")+1 {
-			t.Errorf("%q is taken for a whole line", line[:end])
-		}
-	}
-}
-
 // BenchmarkLook is one look at a tree of 50 processes, without what it takes to list them; %core is the part of a core
 // that looks at the default interval take.
 func BenchmarkLook(b *testing.B) {

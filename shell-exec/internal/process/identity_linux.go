@@ -3,7 +3,6 @@ package process
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -11,52 +10,35 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/multiollama/mcp-server/shell-exec/internal/procfs"
 )
 
-// Fields of /proc/PID/stat after the name, which stands in parentheses and may hold anything, parentheses too.
-const (
-	statState   = 0
-	statParent  = 1
-	statSession = 3
-	statStart   = 19
-)
-
-// stat is those fields; nil where there is no process of that number that runs.
-func stat(pid int) [][]byte {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return nil
-	}
-	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
-	if len(fields) <= statStart || bytes.ContainsAny(fields[statState], "ZX") {
-		return nil
-	}
-	return fields
+// stat is what is told of a process; false where there is none of that number that runs.
+func stat(pid int) (procfs.Stat, bool) {
+	s, ok := procfs.Read(pid)
+	return s, ok && !s.Ended()
 }
 
 // born is when a process began, in ticks of this boot; "" where there is none that runs.
 func born(pid int) string {
-	fields := stat(pid)
+	s, runs := stat(pid)
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if fields == nil || err != nil {
+	if !runs || err != nil {
 		return ""
 	}
-	return string(bytes.TrimSpace(boot)) + "/" + string(fields[statStart])
+	return string(bytes.TrimSpace(boot)) + "/" + strconv.FormatInt(s.Start, 10)
 }
 
 // session is the processes of the session that i leads, itself included; none where i is not there.
 func (i identity) session() []identity {
-	entries, err := os.ReadDir("/proc")
+	pids, err := procfs.PIDs()
 	if err != nil {
 		return nil
 	}
 	var all []identity
-	for _, entry := range entries {
-		pid, err := strconv.Atoi(entry.Name())
-		if err != nil {
-			continue
-		}
-		if fields := stat(pid); fields != nil && string(fields[statSession]) == strconv.Itoa(i.PID) {
+	for _, pid := range pids {
+		if s, runs := stat(pid); runs && s.Session == i.PID {
 			all = append(all, identify(pid))
 		}
 	}
@@ -69,19 +51,14 @@ func (i identity) session() []identity {
 // kin is the processes in the session that i leads or led, and all that descend from them. Who has forked twice and begun a
 // session of its own is not among them.
 func (i identity) kin() []int {
-	entries, err := os.ReadDir("/proc")
-	if err != nil || !i.alive() && stat(i.PID) != nil { // the number is another's by now, and so may be the session
+	pids, err := procfs.PIDs()
+	if _, taken := stat(i.PID); err != nil || !i.alive() && taken { // the number is another's by now, and so may be the session
 		return nil
 	}
 	parent, is := map[int]int{}, map[int]bool{}
-	for _, entry := range entries {
-		pid, err := strconv.Atoi(entry.Name())
-		if err != nil {
-			continue
-		}
-		if fields := stat(pid); fields != nil {
-			parent[pid], _ = strconv.Atoi(string(fields[statParent]))
-			is[pid] = string(fields[statSession]) == strconv.Itoa(i.PID)
+	for _, pid := range pids {
+		if s, runs := stat(pid); runs {
+			parent[pid], is[pid] = s.Parent, s.Session == i.PID
 		}
 	}
 	for grown := true; grown; {

@@ -5,37 +5,18 @@ import (
 	"errors"
 	"os"
 	"strconv"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/multiollama/mcp-server/shell-exec/internal/procfs"
 )
 
 // alive is false for what is only a status that nobody has asked for yet.
 func (p process) alive() bool { return p.state != 'Z' && p.state != 'X' && p.state != 'x' }
 
-// pids are the numbers of all processes, oldest numbers first.
-func pids() ([]int, error) {
-	d, err := os.Open("/proc")
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	names, err := d.Readdirnames(-1)
-	if err != nil {
-		return nil, err
-	}
-	var out []int
-	for _, name := range names {
-		if pid, err := strconv.Atoi(name); err == nil {
-			out = append(out, pid)
-		}
-	}
-	return out, nil
-}
-
 // census is every process.
 func census() ([]process, error) {
-	all, err := pids()
+	all, err := procfs.PIDs()
 	var out []process
 	for _, pid := range all {
 		if p, ok := look(pid); ok {
@@ -45,36 +26,10 @@ func census() ([]process, error) {
 	return out, err
 }
 
-const ticks = 100 // USER_HZ: the same on every processor that Go runs on
-
 // look reads what /proc says of a process; false where there is none.
 func look(pid int) (process, bool) {
-	line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return process{}, false
-	}
-	// The name may contain anything, parentheses and spaces too.
-	end := bytes.LastIndexByte(line, ')')
-	if end < 0 {
-		return process{}, false
-	}
-	f := bytes.Fields(line[end+1:])
-	if len(f) < 22 {
-		return process{}, false
-	}
-	number := func(field int) int64 {
-		n, _ := strconv.ParseInt(string(f[field-3]), 10, 64)
-		return n
-	}
-	return process{
-		pid:     pid,
-		state:   f[0][0],
-		parent:  int(number(4)),
-		session: int(number(6)),
-		cpu:     time.Duration(number(14)+number(15)) * time.Second / ticks,
-		start:   uint64(number(22)),
-		memory:  number(24) * int64(os.Getpagesize()),
-	}, true
+	s, ok := procfs.Read(pid)
+	return process{pid: pid, state: s.State, parent: s.Parent, session: s.Session, cpu: s.Own, start: uint64(s.Start), memory: s.Resident}, ok
 }
 
 // share is what a process holds in memory, of what it shares with others only

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/multiollama/mcp-server/shell-exec/internal/procfs"
 )
 
 // domain holds the processes of a Landlock domain: those that its thread may
@@ -118,7 +120,7 @@ func (d *domain) recent() bool {
 // among them.
 func (d *domain) candidates(last int) ([]int, error) {
 	if !d.recent() {
-		all, err := pids()
+		all, err := procfs.PIDs()
 		return without(all, unix.Getpid()), err
 	}
 	return d.since(d.first-1, last)
@@ -127,7 +129,7 @@ func (d *domain) candidates(last int) ([]int, error) {
 // since are the numbers after one, up to another.
 func (d *domain) since(after, last int) ([]int, error) {
 	if last < after || last-after > few {
-		all, err := pids()
+		all, err := procfs.PIDs()
 		return without(all, unix.Getpid()), err
 	}
 	var out []int

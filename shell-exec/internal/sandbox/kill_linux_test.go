@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/multiollama/mcp-server/shell-exec/internal/procfs"
 )
 
 // boxes are sandboxes of this level by every means of holding a tree, those too
@@ -65,7 +67,7 @@ func token() string { return fmt.Sprintf("3000.%09d", rand.IntN(1e9)) }
 // carriers are the living processes with the token among their arguments.
 func carriers(t testing.TB, token string) (out []string) {
 	t.Helper()
-	all, err := pids()
+	all, err := procfs.PIDs()
 	must(t, err)
 	for _, pid := range all {
 		line, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")

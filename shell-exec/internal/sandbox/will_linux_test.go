@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/multiollama/mcp-server/shell-exec/internal/procfs"
 )
 
 const bereaved = 20 // commands of a server that is killed
@@ -92,7 +94,7 @@ func survive(t *testing.T, w world, by means) {
 		}
 	}
 	t.Errorf("left are %q", left)
-	all, err := pids()
+	all, err := procfs.PIDs()
 	must(t, err)
 	for _, pid := range all {
 		if line, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline"); strings.Contains(string(line), mark) {
