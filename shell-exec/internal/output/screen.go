@@ -1,5 +1,7 @@
 package output
 
+import display "github.com/multiollama/mcp-server/shell-exec/internal/screen"
+
 const (
 	columns  = 1024 // of a row, a multiple of the tab width
 	mostRows = 128  // that can still be changed
@@ -49,7 +51,7 @@ func (s *screen) text(p []byte) {
 
 // put shows one character.
 func (s *screen) put(c rune) {
-	w := width(c)
+	w := display.Columns(c)
 	if w == 0 {
 		s.mark(c)
 		return

@@ -92,7 +92,7 @@ func (w *watch) shape() {
 	}
 	for _, r := range w.screen.rows {
 		for i, c := range r.shown(size.Width).cells {
-			if c.char == second && (i == 0 || runeWidth(r.cells[i-1].char) != 2) || len(c.marks) > maxMarks {
+			if c.char == second && (i == 0 || Columns(r.cells[i-1].char) != 2) || len(c.marks) > maxMarks {
 				w.t.Fatalf("column %d of %+v cannot be", i, r.cells)
 			}
 		}

@@ -94,7 +94,7 @@ func (s *Screen) print(r rune) {
 	if s.drawing[s.shift] && r >= '`' && r <= '~' {
 		r = lineDrawing[r-'`']
 	}
-	width := runeWidth(r)
+	width := Columns(r)
 	if width < 0 {
 		return
 	}

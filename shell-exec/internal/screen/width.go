@@ -11,9 +11,9 @@ const joiner = 0x200d
 // lineDrawing is what the characters from ` to ~ are while line drawing is on.
 var lineDrawing = []rune("◆▒␉␌␍␊°±␤␋┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·")
 
-// runeWidth is how many columns a character takes: 0 if it combines with the one
+// Columns is how many columns a character takes: 0 if it combines with the one
 // before, and -1 if it is a control character and not shown at all.
-func runeWidth(r rune) int {
+func Columns(r rune) int {
 	switch {
 	case r < 0x7f:
 		return 1
@@ -39,7 +39,7 @@ func runeWidth(r rune) int {
 func Width(line string) int {
 	n := 0
 	for _, r := range line {
-		n += max(runeWidth(r), 0)
+		n += max(Columns(r), 0)
 	}
 	return n
 }
