@@ -66,16 +66,12 @@ func (s *shell) agent(ctx context.Context, in agentIn) (agentOut, error) {
 // folder is output/DATE/user_ID in the first allowed directory, made where it is
 // missing, through no link.
 func (s *shell) folder(ctx context.Context) (string, error) {
-	roots, err := s.held.Now().Scope.Roots(ctx)
+	g, err := s.ground(ctx, s.held.Now(), "")
 	if err != nil {
 		return "", err
 	}
-	dirs := roots.Dirs()
-	if len(dirs) == 0 {
-		return "", fault.New(fault.OutsideAllowed, "no directory is left in which a command may work", "Ask the person who runs this server to allow one")
-	}
 	rel := command.UserFolder(time.Now(), s.settings.Text("user-id"))
-	root, err := os.OpenRoot(dirs[0])
+	root, err := os.OpenRoot(g.dirs[0])
 	if err != nil {
 		return "", fault.From(err)
 	}
@@ -83,5 +79,5 @@ func (s *shell) folder(ctx context.Context) (string, error) {
 	if err := root.MkdirAll(rel, 0o755); err != nil {
 		return "", fault.From(err)
 	}
-	return filepath.Join(dirs[0], rel), nil
+	return filepath.Join(g.dirs[0], rel), nil
 }

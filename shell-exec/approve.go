@@ -42,16 +42,10 @@ func (a approved) request(text string) process.Request {
 // approve is the only way from a wish to something that can be started: the directory
 // is one of those allowed, the policy lets the command through, or the person does.
 func (s *shell) approve(ctx context.Context, w wish) (approved, error) {
-	b := s.held.Now()
-	if b.ID != "" {
-		toolkit.Under(ctx, b.ID)
-	}
+	b := s.bounds(ctx)
 	c, err := s.approveWithin(ctx, b, w)
-	if f := fault.From(err); f != nil {
-		if b.ID != "" {
-			f = f.With("restriction_id", b.ID)
-		}
-		return approved{}, f
+	if err != nil {
+		return approved{}, b.Told(err)
 	}
 	a := approved{command: c}
 	if b.Time != s.settings.Duration("timeout") {
@@ -65,9 +59,7 @@ func (s *shell) approveWithin(ctx context.Context, b bounds.Bounds, w wish) (san
 	if err != nil {
 		return sandbox.Command{}, err
 	}
-	variables := s.env
-	variables.Terminal = w.typed
-	env, err := variables.Build(w.env)
+	env, err := s.environment(w.typed).Build(w.env)
 	if err != nil {
 		return sandbox.Command{}, err
 	}
@@ -78,15 +70,12 @@ func (s *shell) approveWithin(ctx context.Context, b bounds.Bounds, w wish) (san
 	d := p.Judge(policy.Request{
 		Text: w.text, Argv: w.argv, Shell: s.shell, Dir: g.dir, Home: s.home, Workspace: g.dirs, Env: env, Input: w.input, Links: links{}, Terminal: w.typed,
 	})
-	rules := s.rules(b, g)
-	agreed, err := d.Approved()
-	if err != nil && d.Verdict() == policy.Ask && s.settings.Text("ask") == "elicit" {
-		agreed, err = s.consent(ctx, d, g.dir)
-		rules.UnsafeUnrestricted = escalates(d) // sudo works outside of the sandbox only
-	}
+	agreed, err := s.agree(ctx, d, g.dir)
 	if err != nil {
 		return sandbox.Command{}, err
 	}
+	rules := s.rules(b, g)
+	rules.UnsafeUnrestricted = d.Verdict() == policy.Ask && escalates(d) // a person has agreed, and sudo works outside of the sandbox only
 	l, err := agreed.Launch()
 	if err != nil {
 		return sandbox.Command{}, err
@@ -94,6 +83,22 @@ func (s *shell) approveWithin(ctx context.Context, b bounds.Bounds, w wish) (san
 	path, err := programFile(l.Argv[0], l.Env["PATH"], l.Dir)
 	limits := sandbox.Limits{Memory: b.Memory, Processes: mostProcesses, FileSize: s.settings.Size("max-file-size")}
 	return sandbox.Command{Path: path, Args: l.Argv, Env: process.Entries(l.Env), Dir: l.Dir, Rules: rules, Limits: limits}, err
+}
+
+// bounds are what the command of this call is held to, and what its record names.
+func (s *shell) bounds(ctx context.Context) bounds.Bounds {
+	b := s.held.Now()
+	if b.ID != "" {
+		toolkit.Under(ctx, b.ID)
+	}
+	return b
+}
+
+// environment is what the operator decides about it, where somebody types or nobody.
+func (s *shell) environment(typed bool) process.Environment {
+	e := s.env
+	e.Terminal = typed
+	return e
 }
 
 // rules are what commands may touch besides the system and the tool folders.
@@ -110,6 +115,14 @@ const mostProcesses = 512
 // escalates says whether a command asks for other rights than the user has.
 func escalates(d policy.Decision) bool {
 	return slices.ContainsFunc(d.Findings(), func(f policy.Finding) bool { return f.Effect == effect.Escalate })
+}
+
+// agree is the command where the policy lets it through, or else the person does.
+func (s *shell) agree(ctx context.Context, d policy.Decision, dir string) (policy.Command, error) {
+	if d.Verdict() == policy.Ask && s.settings.Text("ask") == "elicit" {
+		return s.consent(ctx, d, dir)
+	}
+	return d.Approved()
 }
 
 // consent asks the person for exactly this decision.

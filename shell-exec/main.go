@@ -7,6 +7,7 @@ package main
 import (
 	"context"
 	"os"
+	"runtime/debug"
 
 	"github.com/multiollama/mcp-server/shared/command"
 	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
@@ -16,6 +17,9 @@ import (
 var version = "devel"
 
 func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(50) // commands do the work here, and a flood of output should leave them the memory
+	}
 	// Where there is no inside, the sandbox says so when it is tried.
 	if code, done, _ := sandbox.Enter(wantedLevel(os.Args[1:], os.Getenv("MCP_SHELL_EXEC_SANDBOX_LEVEL"))); done {
 		os.Exit(code)

@@ -94,7 +94,7 @@ func (s *shell) monitor(_ context.Context, in monitorIn) (monitorOut, error) {
 func (s *shell) source(pid int) (id string, source monitor.Source, err error) {
 	w, err := s.runner.Watch(pid)
 	if err == nil {
-		return w.ID, unending{w}, nil
+		return w.ID, w, nil
 	}
 	if fault.From(err).Code != fault.NoProcess {
 		return "", nil, err
@@ -105,12 +105,6 @@ func (s *shell) source(pid int) (id string, source monitor.Source, err error) {
 	}
 	return t.ID, t, nil
 }
-
-// unending is a source that does not say when it is over: that shows in its processes.
-type unending struct{ pids interface{ PIDs() []int } }
-
-func (u unending) PIDs() []int           { return u.pids.PIDs() }
-func (u unending) Gone() <-chan struct{} { return nil }
 
 func (s *shell) monitored(m monitor.Monitor) monitorOut {
 	out := monitorOut{

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -45,7 +44,6 @@ type shell struct {
 	runner *process.Runner
 
 	terminals *terminal.Sessions
-	keyboards keyboards
 	monitors  *monitor.Monitors
 	machine   *monitor.System
 	changed   func(uri string) // tells who subscribed
@@ -128,9 +126,6 @@ func findShell() policy.Shell {
 // start makes what only a server at work needs: the sandbox after trying it, the store
 // of outputs, and the runner, which finds detached jobs of before.
 func (s *shell) start(ctx context.Context) error {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50) // commands do the work here, and a flood of output should leave them the memory
-	}
 	if err := s.openSandbox(); err != nil {
 		return err
 	}

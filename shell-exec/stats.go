@@ -89,22 +89,32 @@ func (s *shell) figured(span time.Duration) map[string]figures {
 	return all
 }
 
-// summary is the least, the mean and the most of samples, which may be of different spans.
+// summary is the mean and the most of samples, which may be of different spans, and the
+// newest of what only grows. What was not told is left out.
 func summary(samples []monitor.Sample) figures {
-	f := figures{"looks": 0}
-	var cpu, memory, span float64
+	if len(samples) == 0 {
+		return figures{}
+	}
+	f := figuresOf(samples[len(samples)-1])
+	var looks, memory, span, cpu float64
 	for _, one := range samples {
-		looks := float64(one.Looks)
-		f["looks"] += looks
-		span += one.Span.Seconds()
-		cpu += one.Span.Seconds() * one.CPU.Percent
-		memory += looks * float64(one.Memory.Bytes) / mb
-		f["cpu_percent_most"] = max(f["cpu_percent_most"], one.CPU.Most)
-		f["memory_mb_most"] = max(f["memory_mb_most"], float64(one.Memory.Most)/mb)
 		f["processes_most"] = max(f["processes_most"], float64(one.Processes))
+		if one.Told.Has(monitor.Memory) {
+			looks += float64(one.Looks)
+			memory += float64(one.Looks) * float64(one.Memory.Bytes) / mb
+			f["memory_mb_most"] = max(f["memory_mb_most"], float64(one.Memory.Most)/mb)
+		}
+		if one.Told.Has(monitor.CPU) {
+			span += one.Span.Seconds()
+			cpu += one.Span.Seconds() * one.CPU.Percent
+			f["cpu_percent_most"] = max(f["cpu_percent_most"], one.CPU.Most)
+		}
+	}
+	if looks > 0 {
+		f["memory_mb_mean"] = memory / looks
 	}
 	if span > 0 {
-		f["cpu_percent_mean"], f["memory_mb_mean"] = cpu/span, memory/f["looks"]
+		f["cpu_percent_mean"] = cpu / span
 	}
 	return f
 }

@@ -62,7 +62,7 @@ func (s *shell) send(ctx context.Context, in sendIn) (sendOut, error) {
 	sent, err := s.terminals.Send(ctx, terminal.Input{
 		ID: in.ID, Text: in.Input, Execute: in.Execute, ControlCodes: in.Codes, RawBytes: in.Raw, Paste: in.Paste, Keys: in.Keys,
 		SendTo: terminal.Guard(in.To),
-		Judge:  func(p terminal.Pending) (bool, error) { return s.judgeTyped(ctx, in.ID, p) },
+		Judge:  func(p terminal.Pending) (terminal.Verdict, error) { return s.judgeTyped(ctx, p) },
 	})
 	if err != nil {
 		return sendOut{}, err

@@ -114,13 +114,6 @@ func (s *shell) createTerminal(ctx context.Context, in createIn) (terminalOut, e
 	if err != nil {
 		return terminalOut{}, err
 	}
-	env := map[string]string{}
-	for _, entry := range a.command.Env {
-		name, value, _ := strings.Cut(entry, "=")
-		env[name] = value
-	}
-	s.keyboards.prune(func(id string) bool { _, err := s.terminals.Get(id); return err == nil })
-	s.keyboards.add(i.ID, keyboard{shell: in.Shell, env: env})
 	return shown(i), nil
 }
 
@@ -216,7 +209,6 @@ func (s *shell) closeTerminal(ctx context.Context, in closeIn) (closeOut, error)
 	if err != nil {
 		return closeOut{}, err
 	}
-	s.keyboards.forget(in.ID)
 	out := closeOut{Success: true, ID: c.ID, Saved: c.HistorySaved, Closed: c.ClosedAt.UTC().Format(time.RFC3339Nano)}
 	if c.HistorySaved {
 		out.OutputID = c.OutputID

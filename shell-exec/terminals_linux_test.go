@@ -97,7 +97,7 @@ func TestWhatIsTypedIsJudged(t *testing.T) {
 	d := h.sit(h.start(), nil)
 	for line, code := range map[string]string{
 		"rm -rf /": "SECURITY_001", "git push --force": "SECURITY_003", "echo $(rm -rf ~)": "SECURITY_001", "sudo id": "SECURITY_003",
-		"true; rm -rf ~\ntrue": "SECURITY_001",
+		"true; rm -rf ~\ntrue": "SECURITY_001", "true\nrm -rf ~\nfor i in 1; do": "SECURITY_001",
 	} {
 		if a := d.types(line); a.Error.Code != code {
 			t.Errorf("%q: %+v", line, a.Error)
@@ -170,7 +170,10 @@ func TestAPersonIsAskedAboutWhatIsTyped(t *testing.T) {
 			t.Errorf("%s: %+v after %q", era, a.Error, questions)
 		}
 		d.until("(?i)fatal|not a git|denied|error|[#$] $")
-		if a := ask(t, c, "shell_execute", map[string]any{"command": "git push --force", "create_terminal": true}); a.Error.Code != "" || len(questions) != 2 {
+		if a := d.types("true\ngit push -f"); a.Error.Code != "" || len(questions) != 2 || !strings.Contains(questions[1], "> true\n> git push -f") {
+			t.Errorf("%s, several lines: %+v after %q", era, a.Error, questions)
+		}
+		if a := ask(t, c, "shell_execute", map[string]any{"command": "git push --force", "create_terminal": true}); a.Error.Code != "" || len(questions) != 3 {
 			t.Errorf("%s, at the start: %+v after %q", era, a.Error, questions)
 		}
 	}

@@ -4,10 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"maps"
-	"path"
+	"slices"
 	"strings"
-	"sync"
 
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/toolkit"
@@ -15,70 +13,9 @@ import (
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
 	"github.com/multiollama/mcp-server/shell-exec/internal/effect"
 	"github.com/multiollama/mcp-server/shell-exec/internal/policy"
+	"github.com/multiollama/mcp-server/shell-exec/internal/process"
 	"github.com/multiollama/mcp-server/shell-exec/internal/terminal"
 )
-
-// keyboard is what has to be known of a terminal to judge what is typed in it.
-type keyboard struct {
-	shell string
-	env   map[string]string // of its shell at the start
-	past  []string          // texts that changed what later ones mean
-}
-
-// keyboards are those of all terminals.
-type keyboards struct {
-	mu  sync.Mutex
-	all map[string]keyboard
-}
-
-// mostPast bounds what of the past of a shell is remembered.
-const mostPast = 64 << 10 // bytes
-
-func (k *keyboards) add(id string, one keyboard) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.all == nil {
-		k.all = map[string]keyboard{}
-	}
-	k.all[id] = one
-}
-
-func (k *keyboards) get(id string) keyboard {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.all[id]
-}
-
-// prune forgets those of terminals that are there no more.
-func (k *keyboards) prune(exists func(id string) bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	maps.DeleteFunc(k.all, func(id string, _ keyboard) bool { return !exists(id) })
-}
-
-func (k *keyboards) forget(id string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	delete(k.all, id)
-}
-
-// remember adds to the past of a terminal. A definition that does not fit is refused:
-// what follows it could not be judged.
-func (k *keyboards) remember(id, text string) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	one := k.all[id]
-	size := len(text)
-	for _, p := range one.past {
-		size += len(p)
-	}
-	if size > mostPast {
-		return fault.New(fault.LimitReached, "so much was defined in this terminal that more cannot be kept in mind", "Open another terminal").With("limit", mostPast)
-	}
-	one.past = append(one.past[:len(one.past):len(one.past)], text)
-	k.all[id] = one
-	return nil
-}
 
 // grammars are those of the shells that can be judged, by the program's name; the others
 // cannot be read.
@@ -89,81 +26,66 @@ var grammars = map[string]cmdline.Grammar{
 
 // judgeTyped decides about what would be typed in a terminal. It is asked again for each
 // input, with the bounds that count then.
-func (s *shell) judgeTyped(ctx context.Context, id string, p terminal.Pending) (complete bool, err error) {
+func (s *shell) judgeTyped(ctx context.Context, p terminal.Pending) (terminal.Verdict, error) {
 	if !p.Completes {
-		return true, nil // nothing runs yet
+		return terminal.Verdict{Complete: true}, nil // nothing runs yet
 	}
-	b := s.held.Now()
-	k := s.keyboards.get(id)
-	name := k.shell
+	name := p.Kind
 	if p.Shell {
-		name = path.Base(p.Foreground.Path)
-		if p.Foreground.Path == "" {
-			name = p.Foreground.Name
-		}
+		name = p.Foreground.Program()
 	}
-	return s.judgeLines(ctx, b, id, typedText{grammar: grammars[name], dir: p.Dir, readings: p.Readings(), unknown: p.Unknown, ends: p.Ends, keyboard: k})
+	return s.judgeLines(ctx, grammars[name], p)
 }
 
-// typedText is what would be typed, and where.
-type typedText struct {
-	keyboard
-	grammar  cmdline.Grammar
-	dir      string
-	readings []string // all that it may come to mean; the first is the whole
-	unknown  bool     // it may mean more
-	ends     bool     // what is no whole command may run too
+// variables is an environment by name.
+func variables(entries []string) map[string]string {
+	all := map[string]string{}
+	for _, entry := range entries {
+		name, value, _ := strings.Cut(entry, "=")
+		all[name] = value
+	}
+	return all
 }
 
-func (s *shell) judgeLines(ctx context.Context, b bounds.Bounds, id string, t typedText) (complete bool, err error) {
-	if b.ID != "" {
-		toolkit.Under(ctx, b.ID)
-	}
-	g, err := s.ground(ctx, b, "")
+func (s *shell) judgeLines(ctx context.Context, g cmdline.Grammar, p terminal.Pending) (v terminal.Verdict, err error) {
+	b := s.bounds(ctx)
+	ground, err := s.ground(ctx, b, "")
 	if err != nil {
-		return false, err
+		return v, err
 	}
-	r := policy.Request{Shell: policy.Shell{Grammar: t.grammar}, Dir: t.dir, Home: s.home, Workspace: g.dirs, Env: t.env, Links: links{}, Typed: true, Past: t.past}
-	complete, lasting := true, false
-	for i, text := range t.readings {
+	r := policy.Request{
+		Shell: policy.Shell{Grammar: g}, Dir: p.Dir, Home: s.home, Workspace: ground.dirs, Env: variables(p.Env), Links: links{}, Typed: true, Past: p.Past,
+	}
+	agreed := ""
+	v.Complete, err = p.Each(func(text string) (whole bool, err error) {
 		r.Text = text
 		d := b.Policy.Judge(r)
-		if d.Incomplete() { // by itself it runs nothing
-			complete = complete && i > 0
-			t.unknown = t.unknown || t.ends
-			continue
+		if d.Incomplete() {
+			return false, nil
 		}
-		if err := s.agreed(ctx, b, d, t.dir); err != nil {
-			return false, err
+		asks := d.Verdict() == policy.Ask
+		if !asks || !strings.HasSuffix(agreed, "\n"+text) { // what a person agreed to as a part is not asked again
+			if _, err := s.agree(ctx, d, p.Dir); err != nil {
+				return false, err
+			}
 		}
-		lasting = lasting || d.Lasting()
-	}
-	if t.unknown {
-		if err := s.agreedUnknown(ctx, b, t); err != nil {
-			return false, err
+		if asks && agreed == "" {
+			agreed = text
 		}
+		if d.Lasting() && !slices.ContainsFunc(v.Lasting, func(longer string) bool { return strings.HasSuffix(longer, "\n"+text) }) {
+			v.Lasting = append(v.Lasting, text)
+		}
+		return true, nil
+	})
+	if err == nil && (p.Unknown || p.Ends && !v.Complete) {
+		err = s.agreeUnknown(ctx, b, p)
 	}
-	if lasting && id != "" {
-		return complete, s.keyboards.remember(id, t.readings[0])
-	}
-	return complete, nil
+	return v, b.Told(err)
 }
 
-// agreed is nil where the policy or the person lets what is typed through.
-func (s *shell) agreed(ctx context.Context, b bounds.Bounds, d policy.Decision, dir string) error {
-	_, err := d.Approved()
-	if err != nil && d.Verdict() == policy.Ask && s.settings.Text("ask") == "elicit" {
-		_, err = s.consent(ctx, d, dir)
-	}
-	if f := fault.From(err); f != nil && b.ID != "" {
-		return f.With("restriction_id", b.ID)
-	}
-	return err
-}
-
-// agreedUnknown is about keys of which nobody can say what a shell makes of them: an
+// agreeUnknown is about keys of which nobody can say what a shell makes of them: an
 // earlier line called back, a completion.
-func (s *shell) agreedUnknown(ctx context.Context, b bounds.Bounds, t typedText) error {
+func (s *shell) agreeUnknown(ctx context.Context, b bounds.Bounds, p terminal.Pending) error {
 	f := fault.New(fault.Forbidden, "nobody can say what these keys run", "Press Ctrl+C (twice after Tab or Escape), then type the whole command").With("rule", string(effect.Unreadable))
 	switch b.Policy.Effect(effect.Unreadable) {
 	case policy.Allow:
@@ -172,10 +94,10 @@ func (s *shell) agreedUnknown(ctx context.Context, b bounds.Bounds, t typedText)
 		if s.settings.Text("ask") != "elicit" {
 			return f
 		}
-		id := sha256.Sum256([]byte(t.dir + "\x00" + strings.Join(t.readings, "\x00")))
+		id := sha256.Sum256([]byte(p.Dir + "\x00" + p.Text))
 		err := toolkit.Confirm(ctx, toolkit.Question{
 			ID: "keys-" + hex.EncodeToString(id[:16]), Title: "Press these keys?",
-			Text: "in " + t.dir + ", because " + f.Msg + ":\n\n" + quoted(strings.Join(t.readings, "\n")),
+			Text: "in " + p.Dir + ", because " + f.Msg + ":\n\n" + quoted(p.Text),
 		})
 		if e := fault.From(err); e != nil && e.Details["answer"] == "unsupported" {
 			return f.With("answer", "unsupported")
@@ -188,17 +110,16 @@ func (s *shell) agreedUnknown(ctx context.Context, b bounds.Bounds, t typedText)
 // judgeFirst decides about a command before the terminal is opened that it is for: as if
 // it were typed there already.
 func (s *shell) judgeFirst(ctx context.Context, in executeIn, shell, command string) error {
-	b := s.held.Now()
-	g, err := s.ground(ctx, b, in.Dir)
+	g, err := s.ground(ctx, s.held.Now(), in.Dir)
 	if err != nil {
 		return err
 	}
-	env := s.env
-	env.Terminal = true
-	all, err := env.Build(in.Env)
+	env, err := s.environment(true).Build(in.Env)
 	if err != nil {
 		return err
 	}
-	_, err = s.judgeLines(ctx, b, "", typedText{keyboard: keyboard{env: all}, grammar: grammars[shell], dir: g.dir, readings: []string{command}})
+	_, err = s.judgeLines(ctx, grammars[shell], terminal.Pending{
+		Text: command, Lines: strings.Split(command, "\n"), Dir: g.dir, Env: process.Entries(env), Completes: true,
+	})
 	return err
 }

@@ -178,8 +178,13 @@ func (b *Bounds) limits(w Wish) error {
 // wider refuses what would take something back.
 func (b *Bounds) wider(what string) *fault.Error {
 	f := fault.New(fault.Forbidden, what, "Restrictions only become tighter; ask the person who runs this server to allow more").With("rule", "restrictions")
-	if b.ID != "" {
+	return fault.From(b.Told(f))
+}
+
+// Told is an error that names the restrictions in force, if there are any.
+func (b Bounds) Told(err error) error {
+	if f := fault.From(err); f != nil && b.ID != "" {
 		return f.With("restriction_id", b.ID)
 	}
-	return f
+	return err
 }

@@ -16,11 +16,15 @@ type Watched struct {
 	Partial bool
 
 	pids func() []int
+	gone <-chan struct{}
 }
 
 // PIDs are the processes of the execution that live now; none once it is over. A number may be another process's by the
 // time it is used.
 func (w Watched) PIDs() []int { return w.pids() }
+
+// Gone is closed when none is left; nil of a detached job, whose end shows in its processes.
+func (w Watched) Gone() <-chan struct{} { return w.gone }
 
 // Watch is the living execution whose first process has the number; fault.NoProcess where there is none, whoever else has it.
 func (r *Runner) Watch(pid int) (Watched, error) {
@@ -51,7 +55,7 @@ func (r *Runner) WatchExecution(id string) (Watched, error) {
 }
 
 func (e *execution) watched() Watched {
-	return Watched{ID: e.rec.ID, PID: e.tree.PID(), pids: e.tree.PIDs}
+	return Watched{ID: e.rec.ID, PID: e.tree.PID(), pids: e.tree.PIDs, gone: e.tree.Gone()}
 }
 
 func (j job) watched() Watched {

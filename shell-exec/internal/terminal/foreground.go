@@ -19,6 +19,14 @@ type Process struct {
 	Leader bool     // it is the first process of the session, the shell as a rule
 }
 
+// Program is the name of its file; as the system calls it, where that may not be known.
+func (p Process) Program() string {
+	if p.Path == "" {
+		return p.Name
+	}
+	return filepath.Base(p.Path)
+}
+
 // member is a living process of a group.
 type member struct {
 	pid     int

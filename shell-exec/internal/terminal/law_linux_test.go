@@ -24,13 +24,35 @@ func whole(text string) bool {
 // strict is a judge that allows what is known, and remembers it.
 type strict struct{ known, refused []string }
 
-func (j *strict) judge(p Pending) (bool, error) {
-	if p.Unknown && p.Completes {
+func (j *strict) judge(p Pending) (Verdict, error) {
+	if p.Unknown && p.Completes || p.Ends && !whole(p.Text) {
 		j.refused = append(j.refused, p.Text)
-		return false, fault.New(fault.Forbidden, "nobody knows what this would run", "")
+		return Verdict{}, fault.New(fault.Forbidden, "nobody knows what this would run", "")
 	}
-	j.known = append(j.known, strings.Split(p.Text, "\n")...)
-	return whole(p.Text), nil
+	complete, err := p.Each(func(text string) (bool, error) {
+		if !whole(text) {
+			return false, nil
+		}
+		j.known = append(j.known, strings.Split(text, "\n")...)
+		return true, nil
+	})
+	// What is still unfinished is not run; bash has its lines in the history all the same, if ^C ends it.
+	lines := strings.Split(p.Text, "\n")
+	for i := range lines {
+		if tail := lines[i:]; !slices.ContainsFunc(ends(tail), whole) {
+			j.known = append(j.known, tail...)
+			break
+		}
+	}
+	return Verdict{Complete: complete}, err
+}
+
+// ends are the texts that begin with the first line.
+func ends(lines []string) (texts []string) {
+	for i := range lines {
+		texts = append(texts, strings.Join(lines[:i+1], "\n"))
+	}
+	return texts
 }
 
 // piece is one of the pieces of input that together reach the corners of a line editor.

@@ -1,7 +1,6 @@
 package terminal
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -12,27 +11,20 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/multiollama/mcp-server/shell-exec/internal/procfs"
 )
 
 // members are the living processes of a group, its leader first where it lives.
 func members(group int) []member {
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return nil
-	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(-1) // what it could not read is not there
+	pids, _ := procfs.PIDs() // what it could not read is not there
 	var found []member
-	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err != nil {
-			continue
-		}
+	for _, pid := range pids {
 		if of, err := unix.Getpgid(pid); err != nil || of != group {
 			continue // most of them: the rest is dearer
 		}
-		if m, ok := memberOf(pid, group); ok {
-			found = append(found, m)
+		if s, ok := procfs.Read(pid); ok && s.Group == group && !s.Ended() {
+			found = append(found, member{pid: pid, name: s.Name, waiting: waits(pid)})
 		}
 	}
 	slices.SortFunc(found, func(a, b member) int {
@@ -42,22 +34,6 @@ func members(group int) []member {
 		return a.pid - b.pid
 	})
 	return found
-}
-
-func memberOf(pid, group int) (member, bool) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return member{}, false
-	}
-	open, shut := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')') // the name may hold anything
-	if open < 0 || shut < open {
-		return member{}, false
-	}
-	fields := strings.Fields(string(stat[shut+1:]))
-	if len(fields) < 4 || fields[2] != strconv.Itoa(group) || strings.ContainsAny(fields[0], "ZX") {
-		return member{}, false
-	}
-	return member{pid: pid, name: string(stat[open+1 : shut]), waiting: waits(pid)}, true
 }
 
 // waits says that a process does nothing but wait for a child of its own.

@@ -22,13 +22,18 @@ type Input struct {
 	Keys         []string // pressed after Text: Enter, Up, F5, Ctrl+C, Alt+b, …
 	SendTo       Guard    // what must be in the foreground; "" or * is anything
 
-	// Judge is asked before anything is sent that a shell may run. Its error refuses all of the input. complete says that
-	// the lines make whole commands; else what is typed next is put together with them. Without a judge nothing is sent
-	// that would have to be judged.
-	Judge func(Pending) (complete bool, err error)
+	// Judge is asked before anything is sent that a shell may run. Its error refuses all of the input. Without a judge
+	// nothing is sent that would have to be judged.
+	Judge func(Pending) (Verdict, error)
 }
 
-// Pending is what would be typed. To be safe, all of Readings must be allowed.
+// Verdict is what a judge says of what it allows.
+type Verdict struct {
+	Complete bool     // the lines make whole commands; else what is typed next is put together with them
+	Lasting  []string // what of them changes the meaning of later ones: it is part of Pending.Past from now on
+}
+
+// Pending is what would be typed. To be safe, Each of its texts must be allowed.
 type Pending struct {
 	Text       string   // all lines that a shell would put together, those of earlier inputs too
 	Lines      []string // of Text
@@ -38,19 +43,34 @@ type Pending struct {
 	Foreground Process  // who has the keyboard
 	Shell      bool     // and it runs what is typed, as far as can be seen
 	Dir        string   // where it works; "" where that cannot be seen
+
+	Kind string   // of the session's shell, as Request.Shell
+	Env  []string // of the session's program at its start
+	Past []string // what was Lasting of what was typed before, oldest first
 }
 
-// Readings are the texts that a shell may come to run: all lines together, and, since a command among them may read those
-// after it, what begins at each later line. One of those that is no whole command where Text is, does nothing by itself.
-func (p Pending) Readings() []string {
-	if len(p.Lines) == 0 {
-		return []string{p.Text}
+// Each has every text judged that a shell may come to run, until one is refused. A shell runs what is whole before it
+// reads on, and a command among the lines may read those after it: so it is, from each line on, as many lines as make
+// whole commands. judge says whether its text does; of one that does not nothing is run. complete says that all lines
+// together do.
+func (p Pending) Each(judge func(text string) (whole bool, err error)) (complete bool, err error) {
+	lines := p.Lines
+	if len(lines) == 0 {
+		lines = []string{p.Text}
 	}
-	all := make([]string, len(p.Lines))
-	for i := range p.Lines {
-		all[i] = strings.Join(p.Lines[i:], "\n")
+	for from := range lines {
+		for to := len(lines); to > from; to-- {
+			whole, err := judge(strings.Join(lines[from:to], "\n"))
+			if err != nil {
+				return false, err
+			}
+			if whole {
+				complete = complete || from == 0 && to == len(lines)
+				break
+			}
+		}
 	}
-	return all
+	return complete, nil
 }
 
 // Sent is what was typed.
@@ -240,32 +260,47 @@ func (s *session) taken(ctx context.Context, fg foreground) (taken, certain bool
 
 // sendJudged types what a shell may read, once the judge has allowed it. first says that nothing of the input was sent.
 func (s *session) sendJudged(ctx context.Context, p []byte, in Input, first bool) (n int, err error) {
-	var allowed *verdict
+	var verdict *allowed
 	if p[0] != 'C'-'@' && !s.attended(ctx) {
 		s.interrupted, s.typed = nil, s.typed.doubted(unknown)
 	}
 	const rounds = 5
 	for range rounds {
-		n, ask, err := s.sendIf(ctx, p, in.SendTo, allowed, first)
+		n, ask, err := s.sendIf(ctx, p, in.SendTo, verdict, first)
 		if ask == nil {
 			return n, err
 		}
 		// Who came to the keyboard while a person thought about it may read it otherwise: then it is asked again.
-		if allowed, err = in.judge(*ask); err != nil {
+		if verdict, err = in.judge(*ask); err != nil {
 			return 0, err
 		}
 	}
 	return 0, fault.New(fault.Exists, "what has the keyboard changes all the time; nothing was sent", "Wait until the terminal is quiet, and send it again")
 }
 
-// verdict is what the judge has allowed.
-type verdict struct {
-	pending  Pending
-	complete bool
+// allowed is what the judge has allowed.
+type allowed struct {
+	Verdict
+	pending Pending
+}
+
+// mostPast is how many bytes of texts that last are kept in mind.
+const mostPast = 64 << 10
+
+// remembers refuses what would have to be kept in mind and does not fit: what follows it could not be judged.
+func (s *session) remembers(a *allowed) error {
+	size := 0
+	for _, text := range append(slices.Clip(s.past), a.Lasting...) {
+		size += len(text)
+	}
+	if len(a.Lasting) == 0 || size <= mostPast {
+		return nil
+	}
+	return fault.New(fault.LimitReached, "so much was defined in this terminal that more cannot be kept in mind", "Open another terminal").With("limit", mostPast)
 }
 
 // sendIf types p if that is harmless or allowed; else it says what to ask.
-func (s *session) sendIf(ctx context.Context, p []byte, guard Guard, allowed *verdict, first bool) (n int, ask *Pending, err error) {
+func (s *session) sendIf(ctx context.Context, p []byte, guard Guard, verdict *allowed, first bool) (n int, ask *Pending, err error) {
 	s.typing.Lock()
 	defer s.typing.Unlock()
 	fg := s.foreground()
@@ -281,8 +316,15 @@ func (s *session) sendIf(ctx context.Context, p []byte, guard Guard, allowed *ve
 	}
 	r := s.typed.read(p, s.keyboard(fg))
 	pending := r.pending(fg, s.tree.PID())
-	if !r.harmless() && (allowed == nil || allowed.pending.differs(pending)) {
+	pending.Kind, pending.Env, pending.Past = s.request.Shell, s.request.Command.Env, s.past
+	if !r.harmless() && (verdict == nil || verdict.pending.differs(pending)) {
 		return 0, &pending, nil
+	}
+	if verdict == nil {
+		verdict = &allowed{}
+	}
+	if err := s.remembers(verdict); err != nil {
+		return 0, nil, err
 	}
 	if first {
 		s.remember()
@@ -292,7 +334,8 @@ func (s *session) sendIf(ctx context.Context, p []byte, guard Guard, allowed *ve
 	if n < len(p) {
 		r = s.typed.read(p[:n], r.keyboard)
 	}
-	s.typed = r.after(allowed != nil && allowed.complete)
+	s.typed = r.after(verdict.Complete)
+	s.past = append(slices.Clip(s.past), verdict.Lasting...)
 	return n, nil, err
 }
 
@@ -343,12 +386,12 @@ func (s *session) attended(ctx context.Context) bool {
 	return false
 }
 
-func (in Input) judge(p Pending) (*verdict, error) {
+func (in Input) judge(p Pending) (*allowed, error) {
 	if in.Judge == nil {
 		return nil, fault.New(fault.Forbidden, "there is nobody to judge what is typed", "Report this")
 	}
-	complete, err := in.Judge(p)
-	return &verdict{p, complete}, err
+	v, err := in.Judge(p)
+	return &allowed{v, p}, err
 }
 
 // pending is what to ask. shell is the first process of the session.

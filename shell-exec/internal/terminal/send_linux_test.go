@@ -16,9 +16,9 @@ import (
 // refuse refuses all it is asked, and remembers it.
 type refuse struct{ asked []Pending }
 
-func (r *refuse) judge(p Pending) (bool, error) {
+func (r *refuse) judge(p Pending) (Verdict, error) {
 	r.asked = append(r.asked, p)
-	return false, fault.New(fault.DangerousCommand, "no", "")
+	return Verdict{}, fault.New(fault.DangerousCommand, "no", "")
 }
 
 func (w *world) missing(name string) {

@@ -89,8 +89,10 @@ func TestLinesOfAnUnfinishedCommandAreReadTogether(t *testing.T) {
 		t.Errorf("%q, known %v", lines, known)
 	}
 	p := Pending{Text: strings.Join(lines, "\n"), Lines: lines}
-	if want := []string{"rm \\\n-rf x\nls", "-rf x\nls", "ls"}; !slices.Equal(p.Readings(), want) {
-		t.Errorf("%q", p.Readings())
+	var texts []string
+	complete, err := p.Each(func(text string) (bool, error) { texts = append(texts, text); return true, nil })
+	if want := []string{"rm \\\n-rf x\nls", "-rf x\nls", "ls"}; !slices.Equal(texts, want) || !complete || err != nil {
+		t.Errorf("%q %t %v", texts, complete, err)
 	}
 	if r = r.after(true).read([]byte("x\r"), prompt); len(r.before) > 0 {
 		t.Errorf("%q is still there", r.before)
@@ -106,6 +108,22 @@ func TestLinesOfAnUnfinishedCommandAreReadTogether(t *testing.T) {
 	doubted.text = nil
 	if r = doubted.read([]byte("\x04"), prompt); !r.completes || !r.unknown {
 		t.Error("it runs nothing after a key that nobody knows")
+	}
+}
+
+// What is whole is run before the rest is there.
+func TestWhatStandsBeforeAnUnfinishedCommandIsJudged(t *testing.T) {
+	p := Pending{Lines: []string{"rm -rf x", "ls", "for i in 1; do"}}
+	var wholes []string
+	complete, err := p.Each(func(text string) (bool, error) {
+		whole := !strings.HasSuffix(text, "do")
+		if whole {
+			wholes = append(wholes, text)
+		}
+		return whole, nil
+	})
+	if want := []string{"rm -rf x\nls", "ls"}; !slices.Equal(wholes, want) || complete || err != nil {
+		t.Errorf("%q %t %v", wholes, complete, err)
 	}
 }
 
