@@ -18,7 +18,7 @@ var version = "devel"
 
 func main() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50) // commands do the work here, and a flood of output should leave them the memory
+		debug.SetGCPercent(80) // a flood of output should leave the memory to commands; less costs them time
 	}
 	// Where there is no inside, the sandbox says so when it is tried.
 	if code, done, _ := sandbox.Enter(wantedLevel(os.Args[1:], os.Getenv("MCP_SHELL_EXEC_SANDBOX_LEVEL"))); done {

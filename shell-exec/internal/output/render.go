@@ -1,6 +1,9 @@
 package output
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 // Render is raw as a terminal would show it, as lines: what a carriage return, a backspace or a movement of the cursor
 // overwrote is gone, colours and titles are too, and every byte that is no UTF-8 is shown as U+FFFD. Text without
@@ -8,10 +11,28 @@ import "unicode/utf8"
 // can still be changed, and a line wider than 1024 columns is one that wrapped, so that memory besides the answer is
 // bounded and time is linear. What clears the screen for the first time begins a page below, and later repaints it.
 func Render(raw []byte) string {
+	if isText(raw) { // most of it is
+		return string(raw)
+	}
 	r := newRenderer()
 	r.write(raw)
 	return r.finish()
 }
+
+// isText says that raw is lines of characters and nothing else.
+func isText(raw []byte) bool {
+	for i, b := range raw {
+		if b >= utf8.RuneSelf {
+			return utf8.Valid(raw[i:]) && !bytes.ContainsFunc(raw[i:], isControl)
+		}
+		if isControl(rune(b)) {
+			return false
+		}
+	}
+	return true
+}
+
+func isControl(c rune) bool { return c < ' ' && c != '\n' && c != '\t' || c >= 0x7f && c < 0xa0 }
 
 const (
 	mostParams = 8
