@@ -9,8 +9,14 @@ import (
 // The vocabulary of document 001: the operations of the others under its names. What is
 // in its results, they have, and what came later besides.
 
-// renamed is a spec under another name.
-func renamed(s toolkit.Spec, name string) toolkit.Spec {
+var (
+	files20Spec  = under(listOutputsSpec, "file_list")
+	file20Spec   = under(readOutputSpec, "file_read")
+	delete20Spec = under(deleteOutputsSpec, "file_delete")
+)
+
+// under is a spec under another name.
+func under(s toolkit.Spec, name string) toolkit.Spec {
 	s.Name = name
 	return s
 }

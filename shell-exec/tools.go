@@ -5,11 +5,12 @@ import "github.com/multiollama/mcp-server/shared/toolkit"
 // vocabularies is the surface of this server: which operations are offered under
 // which names. What is not in it does not exist.
 func vocabularies(s *shell) []toolkit.Vocabulary {
+	tools := toolsOf003(s)
 	return []toolkit.Vocabulary{
 		{
 			Name:  "standard",
 			Doc:   "shell_exec of document 000, and the tools of document 003",
-			Tools: append([]toolkit.Tool{toolkit.New(execSpec, s.exec)}, renamedTools(s)...),
+			Tools: append([]toolkit.Tool{toolkit.New(execSpec, s.exec)}, tools...),
 		},
 		{
 			Name:  "agent",
@@ -19,36 +20,17 @@ func vocabularies(s *shell) []toolkit.Vocabulary {
 		{
 			Name:  "shell-server",
 			Doc:   "document 003: the names that mcp-shell-server was to get",
-			Tools: renamedTools(s),
+			Tools: tools,
 		},
 		{
-			Name: "shell-server-2.0",
-			Doc:  "document 001: the names and modes of mcp-shell-server 2.0",
-			Tools: []toolkit.Tool{
-				toolkit.New(execute20Spec, s.execute20),
-				toolkit.New(renamed(getSpec, "shell_get_execution"), s.get),
-				toolkit.New(listSpec, s.list),
-				toolkit.New(renamed(terminateSpec, "process_kill"), s.terminate),
-				toolkit.New(monitorSpec, s.monitor),
-				toolkit.New(renamed(listOutputsSpec, "file_list"), s.files20),
-				toolkit.New(renamed(readOutputSpec, "file_read"), s.file20),
-				toolkit.New(renamed(deleteOutputsSpec, "file_delete"), s.delete20),
-				toolkit.New(createSpec, s.createTerminal),
-				toolkit.New(terminalsSpec, s.listTerminals),
-				toolkit.New(renamed(terminalSpec, "terminal_get"), s.terminalInfo),
-				toolkit.New(renamed(sendSpec, "terminal_input"), s.send),
-				toolkit.New(renamed(outputSpec, "terminal_output"), s.output),
-				toolkit.New(resizeSpec, s.resizeTerminal),
-				toolkit.New(closeSpec, s.closeTerminal),
-				toolkit.New(restrictSpec, s.restrict),
-				toolkit.New(statsSpec, s.stats),
-			},
+			Name:  "shell-server-2.0",
+			Doc:   "document 001: the names and modes of mcp-shell-server 2.0",
+			Tools: toolsOf001(s, tools),
 		},
 	}
 }
 
-// renamedTools are the tools of document 003.
-func renamedTools(s *shell) []toolkit.Tool {
+func toolsOf003(s *shell) []toolkit.Tool {
 	return []toolkit.Tool{
 		toolkit.New(executeSpec, s.execute),
 		toolkit.New(workdirSpec, s.setWorkdir),
@@ -69,4 +51,32 @@ func renamedTools(s *shell) []toolkit.Tool {
 		toolkit.New(restrictSpec, s.restrict),
 		toolkit.New(statsSpec, s.stats),
 	}
+}
+
+// names001 are the tools that document 003 renamed.
+var names001 = map[string]string{
+	"process_get_execution": "shell_get_execution", "process_terminate": "process_kill",
+	"terminal_get_info": "terminal_get", "terminal_send_input": "terminal_input", "terminal_get_output": "terminal_output",
+}
+
+// toolsOf001 are those of document 003 under their old names, and some with their old
+// parameters instead; the default working directory came later.
+func toolsOf001(s *shell, tools []toolkit.Tool) []toolkit.Tool {
+	old := []toolkit.Tool{
+		toolkit.New(execute20Spec, s.execute20),
+		toolkit.New(files20Spec, s.files20),
+		toolkit.New(file20Spec, s.file20),
+		toolkit.New(delete20Spec, s.delete20),
+	}
+	for _, t := range tools {
+		switch t.Name {
+		case executeSpec.Name, listOutputsSpec.Name, readOutputSpec.Name, deleteOutputsSpec.Name, workdirSpec.Name:
+			continue
+		}
+		if name, renamed := names001[t.Name]; renamed {
+			t = t.Named(name)
+		}
+		old = append(old, t)
+	}
+	return old
 }

@@ -110,6 +110,15 @@ func New[In, Out any](s Spec, fn func(context.Context, In) (Out, error)) Tool {
 	}
 }
 
+// Named is the same tool under another name.
+func (t Tool) Named(name string) Tool {
+	if !isToolName(name) {
+		panic(fmt.Sprintf("tool %q: %q is no name for it", t.Name, name))
+	}
+	t.Name = name
+	return t
+}
+
 // check panics with the tool's name on a Spec that a client could not use.
 func (s Spec) check(in, out reflect.Type) {
 	for _, rule := range []struct {

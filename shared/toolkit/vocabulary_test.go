@@ -104,3 +104,17 @@ func TestATableCellHoldsItsCell(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestAToolUnderAnotherNameIsTheSame(t *testing.T) {
+	tool := manyResultsTool(manyResults{})
+	other := tool.Named("other")
+	if other.Name != "other" || tool.Name == "other" || string(other.InputSchema()) != string(tool.InputSchema()) || other.Doc != tool.Doc {
+		t.Errorf("%+v", other.Spec)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a tool can be called anything")
+		}
+	}()
+	tool.Named("an other")
+}
