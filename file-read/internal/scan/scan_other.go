@@ -1,0 +1,15 @@
+//go:build !amd64
+
+package scan
+
+import "math"
+
+// width is more than any text has: the portable forms do it all.
+const width = math.MaxInt
+
+func pairNext(*Pair, []byte, int, int) int     { return -1 }
+func teddyNext(*halves, []byte, int, int) int  { return -1 }
+func windowNext(*halves, []byte, int, int) int { return -1 }
+func lastLFNext([]byte) int                    { return -1 }
+func traits([]byte) Traits                     { return 0 }
+func asciiNext([]byte) int                     { return -1 }
