@@ -51,7 +51,7 @@ func benchmarkCall(b *testing.B, dir, tool, args string) {
 	}
 	defer roots.Close()
 	r := &reader{scope: confine.NewScope(roots, nil), maxBytes: 128 << 10}
-	server, err := toolkit.NewServer(toolkit.Config{Name: "file-read", Version: "bench", Vocabulary: vocabularies(r)[0], Audit: log, Locate: roots.Locate})
+	server, err := toolkit.NewServer(toolkit.Config{Name: "file-read", Version: "bench", Vocabulary: vocabularies(r)[0].Make(), Audit: log, Locate: roots.Locate})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func serve(t *testing.T, vocabulary string, o confine.Options, entries ...string
 	if vocabulary == "filesystem" {
 		r.media = []string{"*/*"}
 	}
-	for _, v := range vocabularies(r) {
+	for _, v := range everyVocabulary(r) {
 		if v.Name == vocabulary {
 			s, err := toolkit.NewServer(toolkit.Config{Name: "file-read", Version: "test", Vocabulary: v, Resources: resources(r)})
 			if err != nil {

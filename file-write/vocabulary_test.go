@@ -18,7 +18,7 @@ import (
 func serve(t *testing.T, vocabulary string, o confine.Options, entries ...string) (*toolkit.Server, world) {
 	t.Helper()
 	w := worldWith(t, o, nil, nil, entries...)
-	for _, v := range vocabularies(w.writer) {
+	for _, v := range everyVocabulary(w.writer) {
 		if v.Name == vocabulary {
 			s, err := toolkit.NewServer(toolkit.Config{Name: "file-write", Version: "test", Vocabulary: v})
 			if err != nil {

@@ -33,7 +33,7 @@ func TestEveryToolSaysWhatItDoes(t *testing.T) {
 		"terminal_list terminal_get_info terminal_get terminal_get_output terminal_output monitoring_get_stats"
 	const open = "shell_exec shell_execute bash terminal_create terminal_send_input terminal_input"
 	const gentle = "shell_set_default_workdir terminal_resize security_set_restrictions"
-	for _, v := range vocabularies(&shell{}) {
+	for _, v := range everyVocabulary(&shell{}) {
 		for _, tool := range v.Tools {
 			in := func(names string) bool { return slices.Contains(strings.Fields(names), tool.Name) }
 			if (tool.Effect == toolkit.Reads) != in(reads) || tool.OpenWorld != in(open) || tool.Destructive == (in(reads) || in(gentle)) {
@@ -50,7 +50,7 @@ func TestTheVocabulariesOfTheDocumentsAreWhole(t *testing.T) {
 	const specification = "shell_execute shell_get_execution process_list process_kill process_monitor file_list file_read file_delete " +
 		"terminal_create terminal_list terminal_get terminal_input terminal_output terminal_resize terminal_close security_set_restrictions monitoring_get_stats"
 	documents := map[string]string{"standard": "shell_exec " + renaming, "agent": "bash", "shell-server": renaming, "shell-server-2.0": specification}
-	for _, v := range vocabularies(&shell{}) {
+	for _, v := range everyVocabulary(&shell{}) {
 		var names []string
 		for _, tool := range v.Tools {
 			names = append(names, tool.Name)
@@ -68,7 +68,7 @@ const toolListMax = 24 << 10 // bytes
 
 func TestTheToolListsAreTheGoldenOnesAndSmall(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	for _, v := range vocabularies(&shell{}) {
+	for _, v := range everyVocabulary(&shell{}) {
 		c := mcptest.Start(t, "shell-exec", "--allow-path", mcptest.Tree(t), "--vocabulary", v.Name, "--audit-log", "stderr")
 		c.ToolList("testdata/tools/"+v.Name+".json", toolListMax)
 	}
@@ -76,7 +76,7 @@ func TestTheToolListsAreTheGoldenOnesAndSmall(t *testing.T) {
 
 func TestTheReadmeHasTheTablesOfTheCode(t *testing.T) {
 	parts := map[string]string{"flags": settings.Markdown(program().Settings())}
-	for _, v := range vocabularies(&shell{}) {
+	for _, v := range everyVocabulary(&shell{}) {
 		parts["tools "+v.Name] = v.Markdown()
 	}
 	parts["tools shell-server"] = listed("shell-server")
@@ -87,7 +87,7 @@ func TestTheReadmeHasTheTablesOfTheCode(t *testing.T) {
 // listed is the names of a vocabulary whose tools stand under standard, by other names.
 func listed(name string) string {
 	var b strings.Builder
-	for _, v := range vocabularies(&shell{}) {
+	for _, v := range everyVocabulary(&shell{}) {
 		for _, tool := range v.Tools {
 			if v.Name == name {
 				fmt.Fprintf(&b, "`%s` ", tool.Name)
@@ -95,4 +95,13 @@ func listed(name string) string {
 		}
 	}
 	return strings.TrimSpace(b.String()) + "\n"
+}
+
+// everyVocabulary is all vocabularies with their tools.
+func everyVocabulary(s *shell) []toolkit.Vocabulary {
+	var all []toolkit.Vocabulary
+	for _, v := range vocabularies(s) {
+		all = append(all, v.Make())
+	}
+	return all
 }

@@ -1,31 +1,35 @@
 package main
 
-import "github.com/multiollama/mcp-server/shared/toolkit"
+import (
+	"github.com/multiollama/mcp-server/shared/command"
+	"github.com/multiollama/mcp-server/shared/toolkit"
+)
 
 // vocabularies is the surface of this server: which operations are offered under
 // which names. What is not in it does not exist.
-func vocabularies(s *shell) []toolkit.Vocabulary {
-	tools := toolsOf003(s)
-	return []toolkit.Vocabulary{
+func vocabularies(s *shell) []command.Vocabulary {
+	return []command.Vocabulary{
 		{
-			Name:  "standard",
-			Doc:   "shell_exec of document 000, and the tools of document 003",
-			Tools: append([]toolkit.Tool{toolkit.New(execSpec, s.exec)}, tools...),
+			Name: "standard",
+			Doc:  "shell_exec of document 000, and the tools of document 003",
+			Tools: func() []toolkit.Tool {
+				return append([]toolkit.Tool{toolkit.New(execSpec, s.exec)}, toolsOf003(s)...)
+			},
 		},
 		{
 			Name:  "agent",
 			Doc:   "document 004 to the letter: bash in a folder of the day and the user",
-			Tools: []toolkit.Tool{toolkit.New(agentSpec, s.agent)},
+			Tools: func() []toolkit.Tool { return []toolkit.Tool{toolkit.New(agentSpec, s.agent)} },
 		},
 		{
 			Name:  "shell-server",
 			Doc:   "document 003: the names that mcp-shell-server was to get",
-			Tools: tools,
+			Tools: func() []toolkit.Tool { return toolsOf003(s) },
 		},
 		{
 			Name:  "shell-server-2.0",
 			Doc:   "document 001: the names and modes of mcp-shell-server 2.0",
-			Tools: toolsOf001(s, tools),
+			Tools: func() []toolkit.Tool { return toolsOf001(s) },
 		},
 	}
 }
@@ -61,14 +65,14 @@ var names001 = map[string]string{
 
 // toolsOf001 are those of document 003 under their old names, and some with their old
 // parameters instead; the default working directory came later.
-func toolsOf001(s *shell, tools []toolkit.Tool) []toolkit.Tool {
+func toolsOf001(s *shell) []toolkit.Tool {
 	old := []toolkit.Tool{
 		toolkit.New(execute20Spec, s.execute20),
 		toolkit.New(files20Spec, s.files20),
 		toolkit.New(file20Spec, s.file20),
 		toolkit.New(delete20Spec, s.delete20),
 	}
-	for _, t := range tools {
+	for _, t := range toolsOf003(s) {
 		switch t.Name {
 		case executeSpec.Name, listOutputsSpec.Name, readOutputSpec.Name, deleteOutputsSpec.Name, workdirSpec.Name:
 			continue

@@ -56,18 +56,31 @@ type Own struct {
 
 // Service is a server that is open and not yet serving.
 type Service struct {
-	Roots        *confine.Roots       // closed at the end; nil where the server touches no files
-	Vocabularies []toolkit.Vocabulary // all there are, whole
-	Vocabulary   toolkit.Vocabulary   // the one that is offered; without a name it is picked from the others
-	Resources    *toolkit.Resources   // nil: none
-	Instructions string               // for the model
-	Restrict     restrict.Rules       // what the process needs from now on; the audit log is added
-	Checks       func() []Check       // the server's own lines of doctor; nil: none
+	Roots        *confine.Roots     // closed at the end; nil where the server touches no files
+	Vocabularies []Vocabulary       // all there are
+	Vocabulary   toolkit.Vocabulary // the one that is offered; without a name it is picked from the others
+	Resources    *toolkit.Resources // nil: none
+	Instructions string             // for the model
+	Restrict     restrict.Rules     // what the process needs from now on; the audit log is added
+	Checks       func() []Check     // the server's own lines of doctor; nil: none
 
 	// Start opens what only a server at work needs, before the process is
 	// restricted; nil: nothing. Close gives it back, after Roots.
 	Start func(context.Context) error
 	Close func() error
+}
+
+// Vocabulary is a [toolkit.Vocabulary] whose tools are made when it is the one that
+// is wanted: the schemas of all of them would be a third of what a start takes.
+type Vocabulary struct {
+	Name, Doc     string
+	FailurePrefix string
+	Tools         func() []toolkit.Tool
+}
+
+// Make makes its tools.
+func (v Vocabulary) Make() toolkit.Vocabulary {
+	return toolkit.Vocabulary{Name: v.Name, Doc: v.Doc, FailurePrefix: v.FailurePrefix, Tools: v.Tools()}
 }
 
 // Environment is what a program gets from the system.
@@ -216,12 +229,12 @@ func (s *Service) close() error {
 }
 
 // pick is the vocabulary that --vocabulary and --toolsets ask for.
-func pick(all []toolkit.Vocabulary, set *settings.Set) (toolkit.Vocabulary, error) {
+func pick(all []Vocabulary, set *settings.Set) (toolkit.Vocabulary, error) {
 	name := set.Text("vocabulary")
 	names := make([]string, len(all))
 	for i, v := range all {
 		if names[i] = v.Name; v.Name == name {
-			return v.Narrow(set.List("toolsets"))
+			return v.Make().Narrow(set.List("toolsets"))
 		}
 	}
 	return toolkit.Vocabulary{}, misused(fmt.Sprintf("there is no vocabulary %s (%s)", name, set.Source("vocabulary")), name, names)

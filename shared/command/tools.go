@@ -137,7 +137,7 @@ func writeChoices(w io.Writer, s *Service) error {
 	whole := s.Vocabulary
 	for i, v := range s.Vocabularies {
 		if names[i] = v.Name; v.Name == whole.Name {
-			whole = v
+			whole = v.Make()
 		}
 	}
 	_, err := fmt.Fprintf(w, "vocabulary: %s (of %s)\ntoolsets: %s\n",

@@ -66,9 +66,9 @@ var tools = []toolkit.Tool{
 	toolkit.New(toolkit.Spec{Name: "keep", Title: "Keep", Doc: "Keeps.", Toolset: "files", Effect: toolkit.Writes}, keep),
 }
 
-var vocabularies = []toolkit.Vocabulary{
-	{Name: "standard", Doc: "all", Tools: tools},
-	{Name: "agent", Doc: "words only", Tools: tools[:1]},
+var vocabularies = []command.Vocabulary{
+	{Name: "standard", Doc: "all", Tools: func() []toolkit.Tool { return tools }},
+	{Name: "agent", Doc: "words only", Tools: func() []toolkit.Tool { return tools[:1] }},
 }
 
 func fake() command.Program {
