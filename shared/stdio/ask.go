@@ -76,6 +76,7 @@ func ask[Result any](ctx context.Context, s *session, method mcp.MCPMethod, para
 	if err := s.conn.out.write(line, s.wanted); err != nil {
 		return nil, err
 	}
+	s.conn.turn.yield() // somebody must read the answer
 	select {
 	case m, ok := <-answers:
 		if !ok {

@@ -69,6 +69,7 @@ func TestAClientThatNeverReadsIsMadeToWait(t *testing.T) {
 					sent++
 				}
 			}()
+			time.Sleep(time.Second) // until every turn to read was taken away
 			synctest.Wait()
 			// What is in flight, one that is being refused, and what the reader
 			// has in its buffer.

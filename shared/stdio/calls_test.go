@@ -189,7 +189,7 @@ func TestCallsThatOutlastTheInputAreCancelledInTime(t *testing.T) {
 		c.send(toolCall(1, "wait"))
 		began := time.Now()
 		all, err := c.rest()
-		if took := time.Since(began); err != nil || took != 3*time.Second {
+		if took := time.Since(began); err != nil || took < 3*time.Second || took > 3*time.Second+2*patience {
 			t.Errorf("ended with %v after %v", err, took)
 		}
 		if len(all) != 1 || string(all[0].ID) != "1" {

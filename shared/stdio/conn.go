@@ -31,12 +31,14 @@ type conn struct {
 	session *session      // the client's, for what belongs to no request
 	streams atomic.Int64  // subscriptions so far
 	slots   chan struct{} // one for each request being worked on
-	turn    chan struct{} // hands on whose turn it is to read; see read
+	in      *lines
+	turn    *turn         // whose it is to read
+	free    chan struct{} // hands it to one that is idle
 	idle    atomic.Int64  // goroutines that wait for it
 	ended   chan error    // the reader's last word, said once
 }
 
-func newConn(ctx context.Context, h Handler, out io.Writer, o Options) *conn {
+func newConn(ctx context.Context, h Handler, in io.Reader, out io.Writer, o Options) *conn {
 	c := &conn{
 		h:     h,
 		o:     o,
@@ -44,9 +46,11 @@ func newConn(ctx context.Context, h Handler, out io.Writer, o Options) *conn {
 		calls: newCalls(8*o.MaxInFlight, o.held()),
 		asks:  newAsks(),
 		slots: make(chan struct{}, o.MaxInFlight),
-		turn:  make(chan struct{}),
+		in:    newLines(in, o.MaxLine),
+		free:  make(chan struct{}),
 		ended: make(chan error, 1),
 	}
+	c.turn = newTurn(c.handOn)
 	c.session = newSession(c, clientSession)
 	c.base, c.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	return c

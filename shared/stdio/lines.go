@@ -39,6 +39,9 @@ func (l *lines) next() ([]byte, error) {
 	}
 }
 
+// more reports whether something that follows the last line has come in already.
+func (l *lines) more() bool { return l.r.Buffered() > 0 }
+
 // line reads up to a line's end. Bytes and an error come together only at the
 // end of the stream.
 func (l *lines) line() ([]byte, error) {

@@ -13,24 +13,36 @@ import (
 // that has grown to what a call needs; to grow it anew is a tenth of a quick call.
 const maxIdle = 8
 
-// read takes turns: the goroutine that has read a request also handles it, while
-// another one reads on. So a request is not handed from one thread to another
-// before its work begins.
-func (c *conn) read(in *lines) {
+// read takes requests and handles them as long as it has the turn to read. What
+// has already come in behind a request does not wait for it.
+func (c *conn) read() {
 	for {
-		work := c.request(in)
-		if work == nil {
+		work := c.request(c.in)
+		switch {
+		case work == nil:
 			return
-		}
-		select {
-		case c.turn <- struct{}{}: // to one that is idle
+		case c.in.more() || work.isListen():
+			c.handOn()
+			c.run(work)
 		default:
-			go c.read(in)
+			kept := c.turn.keep()
+			c.run(work)
+			if c.turn.back(kept) {
+				continue
+			}
 		}
-		c.run(work)
 		if !c.awaitTurn() {
 			return
 		}
+	}
+}
+
+// handOn lets another goroutine read, one that is idle if there is one.
+func (c *conn) handOn() {
+	select {
+	case c.free <- struct{}{}:
+	default:
+		go c.read()
 	}
 }
 
@@ -41,7 +53,7 @@ func (c *conn) awaitTurn() bool {
 		return false
 	}
 	select {
-	case <-c.turn:
+	case <-c.free:
 		return true
 	case <-c.base.Done():
 		return false

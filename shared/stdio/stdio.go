@@ -98,13 +98,14 @@ func (o Options) held() int { return 4 * min(o.MaxLine, 16<<20) }
 // end of the process, as it is by default when the pipe is standard output.
 func Serve(ctx context.Context, h Handler, in io.Reader, out io.Writer, o Options) error {
 	defer brokenPipesAreErrors(out)()
-	c := newConn(ctx, h, out, o.withDefaults())
+	c := newConn(ctx, h, in, out, o.withDefaults())
 	defer c.out.seal()
 	if err := h.RegisterSession(ctx, c.session); err != nil {
 		return fault.New(fault.Unavailable, "the session could not be registered", "").Because(err)
 	}
 	defer h.UnregisterSession(context.WithoutCancel(ctx), c.session.SessionID())
 	defer c.session.forget()
-	go c.read(newLines(in, c.o.MaxLine))
+	defer c.turn.timer.Stop()
+	go c.read()
 	return c.wait(ctx)
 }
