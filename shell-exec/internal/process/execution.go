@@ -24,7 +24,8 @@ type execution struct {
 	asks   chan ending
 	done   chan struct{} // closed when the first process has ended and its output is here
 	gone   chan struct{} // closed when nothing is left
-	kept   chan struct{} // closed when the end, too, is in the store
+	kept   chan struct{} // closed when the store has what was written until the end
+	stored chan struct{} // closed when nothing is left to store
 
 	answered chan struct{} // closed when the call that started it has its answer
 	told     atomic.Bool   // and that was about the end
@@ -54,6 +55,7 @@ func newExecution(r *Runner, q Request) *execution {
 		done:     make(chan struct{}),
 		gone:     make(chan struct{}),
 		kept:     make(chan struct{}),
+		stored:   make(chan struct{}),
 		answered: make(chan struct{}),
 		full:     make(chan struct{}),
 		rec: Record{ID: cmp.Or(r.named, newID()), Text: short(q.Text), Session: q.Session, Dir: q.Command.Dir, Mode: q.Mode,
@@ -67,8 +69,7 @@ func (e *execution) live(limit time.Duration) {
 	e.streams.settle()
 	e.finish(status, why)
 	close(e.done)
-	e.keep(context.Background())
-	close(e.kept)
+	go e.keepAside()
 	if why == "" || e.tree.Kill() != nil { // of what was ended, nothing is left to stay for
 		e.linger()
 	}
@@ -197,7 +198,27 @@ func (e *execution) left() {
 	e.rec.Lingering = false
 }
 
-// keep has the store write down the execution with its output so far. A short command is answered first and kept then.
+// aside is how long what is to be kept waits behind the answer, which is encoded and sent meanwhile.
+const aside = 3 * time.Millisecond
+
+// keepAside keeps the execution when its call has its answer, and is not in the way of that. Who reads in the store waits
+// for it (Runner.Stored).
+func (e *execution) keepAside() {
+	defer close(e.kept)
+	select {
+	case <-e.answered:
+		moment := time.NewTimer(aside)
+		defer moment.Stop()
+		select {
+		case <-moment.C:
+		case <-e.runner.ending:
+		}
+	case <-e.runner.ending:
+	}
+	e.keep(context.Background())
+}
+
+// keep has the store write down the execution with its output so far.
 func (e *execution) keep(ctx context.Context) {
 	run := e.streams.recording
 	if run == nil {

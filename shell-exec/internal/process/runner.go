@@ -115,7 +115,11 @@ func (r *Runner) begin(ctx context.Context, q Request) (*execution, error) {
 	go func() {
 		e.live(r.limited(q))
 		close(e.gone)
-		r.giveBack()
+		<-r.slots
+		<-e.kept
+		e.streams.end()
+		close(e.stored)
+		r.live.Done()
 		<-e.answered
 		r.keepLately(e)
 	}()

@@ -127,7 +127,8 @@ func (s *streams) abandon() {
 	for _, d := range s.drains {
 		_ = d.from.Close()
 	}
-	s.closeOthers()
+	s.closeInput()
+	s.end()
 }
 
 // outlasting is how long pipes may stay open when no process of the tree is left: what holds them then is a stranger.
@@ -147,13 +148,17 @@ func (s *streams) close() {
 		<-d.ended
 	}
 	s.drains = nil
-	s.closeOthers()
+	s.closeInput()
 }
 
-func (s *streams) closeOthers() {
+func (s *streams) closeInput() {
 	if s.input != nil {
 		_ = s.input.Close()
 	}
+}
+
+// end tells the store that nothing more comes.
+func (s *streams) end() {
 	if s.recording != nil {
 		_ = s.recording.End()
 	}

@@ -109,6 +109,7 @@ func (s *supervisor) watch(signals <-chan os.Signal) error {
 		case <-done:
 			done = nil
 		case <-s.execution.gone:
+			<-s.execution.stored
 			s.job.Record = s.execution.record()
 			return s.write()
 		}

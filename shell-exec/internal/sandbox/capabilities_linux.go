@@ -25,7 +25,10 @@ func dropCapabilities(keep uint64) error {
 		// Who may not drop it from the bounding set does not get it from there either:
 		// only root's programs do, and root may.
 		err := unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(c), 0, 0, 0)
-		if err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.EPERM) {
+		if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EPERM) {
+			break // there are no more of them, or none may be dropped
+		}
+		if err != nil {
 			return fmt.Errorf("capability %d: %w", c, err)
 		}
 	}

@@ -72,7 +72,8 @@ func (p process) signal(sig unix.Signal) error {
 
 // newest is the number that was given to a process last.
 func newest() int {
-	b, err := os.ReadFile("/proc/loadavg")
+	var buf [128]byte
+	b, err := procfs.Beginning("/proc/loadavg", buf[:])
 	if err != nil {
 		return 0
 	}

@@ -88,30 +88,67 @@ func restricted(secret string) string {
 	return ""
 }
 
+// boundThreads are the threads of this process that have given up rights.
+func boundThreads(t *testing.T) (n int) {
+	entries, err := os.ReadDir("/proc/self/task")
+	must(t, err)
+	for _, e := range entries {
+		status, _ := os.ReadFile("/proc/self/task/" + e.Name() + "/status")
+		if strings.Contains(string(status), "NoNewPrivs:\t1") {
+			n++
+		}
+	}
+	return n
+}
+
 func TestThreadsEndWithTheirCommands(t *testing.T) {
 	w := newWorld(t)
 	s := newBox(t, w.Home)
-	bound := func() (n int) {
-		entries, err := os.ReadDir("/proc/self/task")
-		must(t, err)
-		for _, e := range entries {
-			status, _ := os.ReadFile("/proc/self/task/" + e.Name() + "/status")
-			if strings.Contains(string(status), "NoNewPrivs:\t1") {
-				n++
-			}
-		}
-		return n
-	}
+	spare := 1 - (level() - 1) // at level 2 none is made ahead
 	tree, err := s.Start(t.Context(), w.shell("sleep 100"), Files{})
 	must(t, err)
-	if n := bound(); n != 1 {
-		t.Errorf("%d restricted threads for one command", n)
-	}
+	eventually(t, "the thread of one command, and the next one", func() bool { return boundThreads(t) == 1+spare })
 	must(t, tree.Close())
 	for range 20 {
 		run(t, s, w.shell("true"))
 	}
-	eventually(t, "the end of all restricted threads", func() bool { return bound() == 0 })
+	eventually(t, "the end of all threads but the next one", func() bool { return boundThreads(t) == spare })
+	must(t, s.Close())
+	eventually(t, "the end of that one, too", func() bool { return boundThreads(t) == 0 })
+}
+
+// TestAThreadMadeAheadHoldsTheRulesOfItsCommand runs commands under one set of rules
+// until a thread waits for the next of them, and then one that may do less.
+func TestAThreadMadeAheadHoldsTheRulesOfItsCommand(t *testing.T) {
+	if level() == 2 {
+		t.Skip("no thread is made ahead at level 2")
+	}
+	w := newWorld(t)
+	s := newBox(t, w.Home)
+	ahead := func() *thread {
+		s.spare.mu.Lock()
+		defer s.spare.mu.Unlock()
+		return s.spare.thread
+	}
+	for round := range 3 {
+		wide := w.shell("echo x >file && cat /etc/hostname >/dev/null && echo done")
+		if got := run(t, s, wide); got.out != "done\n" {
+			t.Fatalf("%+v", got)
+		}
+		eventually(t, "a thread for the next one", func() bool { return ahead() != nil })
+		waiting := ahead()
+		narrow := wide
+		narrow.Rules = Rules{Read: []string{w.Work}, Temp: w.Temp}
+		if got := run(t, s, narrow); got.ok() || !strings.Contains(got.out, "ermission denied") {
+			t.Errorf("round %d: %+v", round, got)
+		}
+		eventually(t, "a thread for another like that", func() bool { next := ahead(); return next != nil && next != waiting })
+		waiting = ahead()
+		run(t, s, narrow)
+		if ahead() == waiting {
+			t.Error("the thread that was made ahead was not used, and so nothing was tried")
+		}
+	}
 }
 
 func TestFiftyCommandsAtOnce(t *testing.T) {

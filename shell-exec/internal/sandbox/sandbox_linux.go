@@ -22,6 +22,7 @@ type Sandbox struct {
 	canary  *canary
 	family  *family
 	plans   plans
+	spare   spare
 
 	mu     sync.Mutex
 	trees  map[*Tree]bool
@@ -83,6 +84,7 @@ func (s *Sandbox) Close() error {
 		wg.Go(func() { errs[i] = t.Close() })
 	}
 	wg.Wait()
+	s.spare.close()
 	if s.canary != nil && !already {
 		s.canary.close()
 	}

@@ -47,6 +47,7 @@ type launch struct {
 	terminal *os.File // that the command gets for its own
 
 	thread *thread
+	plan   *plan // what bound it, where others may be bound by the same
 	began  time.Time
 	space  *space // with bySpace
 	mark   string // with byLineage
@@ -55,7 +56,7 @@ type launch struct {
 // tree starts the command and makes its holder.
 func (l *launch) tree(f Files) (*Tree, error) {
 	var err error
-	if l.thread, err = newThread(l.enter); err != nil {
+	if l.thread, err = l.bound(); err != nil {
 		l.abandon()
 		return nil, err
 	}
@@ -89,44 +90,52 @@ func (l *launch) tree(f Files) (*Tree, error) {
 		t.provide = p.provide
 	}
 	l.s.remember(t)
+	if l.plan != nil {
+		l.s.spare.prepare(l.plan)
+	}
 	go t.await(func() { l.s.family.ended(first.Pid) })
 	go t.watch()
 	return t, nil
 }
 
-// enter binds the thread.
-func (l *launch) enter() error {
+// bound is a thread that may do what the command may.
+func (l *launch) bound() (*thread, error) {
 	switch {
 	case l.free:
-		return nil
+		return newThread(func() error { return nil })
 	case l.s.level == 2:
-		return l.enterNamespaces()
+		return newThread(l.enterNamespaces)
+	case l.terminal != nil:
+		return newThread(l.enterWithTerminal)
 	}
-	p, err := l.plan()
+	var err error
+	if l.plan, err = l.s.plans.of(l.s.machine, l.c.Rules, l.s.home); err != nil {
+		return nil, err
+	}
+	if t := l.s.spare.take(l.plan); t != nil {
+		return t, nil
+	}
+	return newThread(l.plan.enter)
+}
+
+// enterWithTerminal binds a thread by a plan that is for this command alone.
+func (l *launch) enterWithTerminal() error {
+	p, err := l.s.machine.newPlan(l.c.Rules, l.s.home, false)
 	if err != nil {
 		return err
 	}
-	if l.terminal != nil {
-		defer p.close()
+	defer p.close()
+	if err := p.open(l.s.machine, l.terminal); err != nil {
+		return err
 	}
 	return p.enter()
 }
 
-// plan is what binds the command. One with a terminal of its own is for this command alone.
-func (l *launch) plan() (*plan, error) {
-	if l.terminal == nil {
-		return l.s.plans.of(l.s.machine, l.c.Rules, l.s.home)
-	}
-	p, err := l.s.machine.newPlan(l.c.Rules, l.s.home, false)
-	if err != nil {
-		return nil, err
-	}
-	return p, p.open(l.s.machine, l.terminal)
-}
-
 // abandon gives back what a start that failed had taken.
 func (l *launch) abandon() {
-	l.thread.end()
+	if l.thread != nil {
+		l.thread.end()
+	}
 	if l.space != nil {
 		l.space.close()
 	}

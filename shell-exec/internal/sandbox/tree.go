@@ -51,6 +51,7 @@ func (t *Tree) PID() int { return t.pid }
 
 // await waits for the first process. Whatever else holds its files does not matter.
 func (t *Tree) await(ended func()) {
+	awaitEnd(t.pid)
 	state, err := t.first.Wait()
 	switch {
 	case err != nil:
@@ -218,7 +219,7 @@ const (
 	soon   = 5 * time.Millisecond
 	near   = 20 * time.Millisecond  // where a limit is near
 	seldom = 250 * time.Millisecond // else
-	young  = 50 * time.Millisecond  // what lives longer is provided for
+	young  = 100 * time.Millisecond // what lives longer is provided for
 	dear   = time.Second            // where a look takes long: many commands on a busy machine
 )
 
@@ -226,6 +227,7 @@ const (
 // it may. It gives the tree back when nothing is left.
 func (t *Tree) watch() {
 	exited := t.exited
+	born := time.Now()
 	for pause, old := soon, false; ; {
 		timer := time.NewTimer(pause)
 		select {
@@ -237,16 +239,16 @@ func (t *Tree) watch() {
 			exited = nil
 		case <-timer.C:
 		}
-		if !old && pause > young {
-			old = true
-			t.lasts()
-		}
 		began := time.Now()
 		u, err := t.measure()
 		took := time.Since(began)
 		if err == nil && u.Processes == 0 && exited == nil {
 			t.release()
 			return
+		}
+		if !old && time.Since(born) > young {
+			old = true
+			t.lasts()
 		}
 		if t.exceeds(u) {
 			_ = t.Kill() // what is left is met at the next look

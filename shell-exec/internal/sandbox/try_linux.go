@@ -46,7 +46,7 @@ func (s *Sandbox) try() Report {
 // tryNamespaces is nil if a thread can be given its own.
 func (s *Sandbox) tryNamespaces() error {
 	l := &launch{s: s, means: s.machine.means(true)}
-	thread, err := newThread(l.enter)
+	thread, err := l.bound()
 	thread.end()
 	if l.space != nil {
 		l.space.close()
@@ -68,11 +68,11 @@ func (s *Sandbox) tryActs() (map[string]outcome, error) {
 		}
 	}
 	l := &launch{s: s, means: byDomain}
-	thread, err := newThread(l.enter)
-	defer thread.end()
+	thread, err := l.bound()
 	if err != nil {
 		return nil, err
 	}
+	defer thread.end()
 	seen := map[string]outcome{}
 	err = thread.run(func() error {
 		for _, a := range worked {
