@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -59,12 +60,24 @@ func killable(w *replace.Writer, r *confine.Roots, kind string, n int) error {
 	return err
 }
 
+// kills is how often each kind of change is killed: KILLS, or a few times.
+func kills(t *testing.T) int {
+	text := os.Getenv("KILLS")
+	if text == "" {
+		return 10
+	}
+	n, err := strconv.Atoi(text)
+	must(t, err)
+	return n
+}
+
 // A kill at any moment leaves the old file or the new one, whole. Where files may be
 // without a name, creating leaves nothing else either; elsewhere, and for the instant
 // in which a draft takes the place of the old file, Sweep does.
 func TestAKillAtAnyMomentLeavesAWholeFile(t *testing.T) {
 	// So many of each of six kinds, and more as long as none was in the middle.
-	const kills, most = 15, 400
+	const most = 400
+	kills := kills(t)
 	for _, kind := range []string{"create", "replace", "update"} {
 		for _, lacking := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, unnamed files: %t", kind, !lacking), func(t *testing.T) {
