@@ -30,6 +30,13 @@ func BenchmarkSearch(b *testing.B) {
 		{"literal within", `\w+ needle \d+`, match.Options{}},
 		{"no literal", `[a-z]+[0-9][a-z]`, match.Options{}},
 		{"over lines", `needle\s+[a-z]+`, match.Options{Multiline: true}},
+		{"folded words", "context canceled", match.Options{FoldCase: true}},
+		{"five words", `bytes\.Buffer|strings\.Builder|io\.Pipe|sync\.Once|atomic\.Bool`, match.Options{}},
+		{"function", `\bfunc\s+\w+Handler\b`, match.Options{}},
+		{"test file", `[A-Za-z]+_test\.go`, match.Options{}},
+		{"three words", `\w{5}\s+\w{5}\s+\w{5}`, match.Options{}},
+		{"script", `\p{Cyrillic}{3,}`, match.Options{}},
+		{"number", `[0-9]{3}-[A-Z]{4}-[0-9]{3}`, match.Options{}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			p := compile(b, c.expr, c.o)

@@ -5,6 +5,7 @@ import (
 	"regexp/syntax"
 	"strings"
 
+	"github.com/multiollama/mcp-server/file-read/internal/dfa"
 	"github.com/multiollama/mcp-server/shared/fault"
 )
 
@@ -19,7 +20,7 @@ func Compile(expr string, o Options) (*Pattern, error) {
 		return nil, explain(expr, err)
 	}
 	tree = edit(tree, dropCapture)
-	p := &Pattern{keepCR: names(tree, '\r'), spans: o.Multiline && crosses(tree)}
+	p := &Pattern{sizes: defaultSizes, keepCR: names(tree, '\r'), spans: o.Multiline && crosses(tree)}
 	if !p.spans {
 		if names(tree, '\n') {
 			return nil, fault.New(fault.ParamInvalid, "the pattern names a line break, but every line is matched by itself", "Ask for multiline, or leave the line break out")
@@ -55,10 +56,14 @@ func (p *Pattern) build(tree *syntax.Regexp) error {
 		return tooLarge().Because(err)
 	}
 	p.pace(len(prog.Inst))
-	p.needle, p.exact = required(tree)
+	p.literals, p.exact = required(tree)
 	if p.whole, err = regexp.Compile(tree.String()); err != nil {
 		return tooLarge().Because(err)
 	}
+	if !p.spans {
+		p.prog = dfa.Compile(tree)
+	}
+	p.seek = seekerFor(p.literals, p.exact, p.prog)
 	if p.spans {
 		p.onward, err = regexp.Compile(`\A(?s:.)(?s:.*?)(` + tree.String() + `)`)
 	} else {
@@ -75,8 +80,8 @@ func (p *Pattern) build(tree *syntax.Regexp) error {
 // that it can backtrack (256,000 pairs of byte and instruction, in Go 1.26) take
 // it half the time.
 func (p *Pattern) pace(instructions int) {
-	const patient, small, few = 2 << 20, 250_000, 500
-	p.patience = min(blockSize, max(64, patient/instructions))
+	const most, patient, small, few = 256 << 10, 2 << 20, 250_000, 500
+	p.patience = min(most, max(64, patient/instructions))
 	p.step = p.patience
 	if instructions <= few {
 		p.step = min(p.patience, small/instructions)

@@ -108,10 +108,7 @@ func FuzzSearch(f *testing.F) {
 		if err != nil || strings.Contains(expr, "\r") || strings.Contains(expr, `\r`) || strings.Contains(strings.ToLower(expr), `\x`) || strings.Contains(expr, `\0`) || strings.Contains(expr, `\1`) {
 			t.Skip()
 		}
-		res, err := p.Search(t.Context(), &inPieces{data, piece}, match.Want{MaxText: 1 << 20, Context: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p.Small(piece & 511)
 		if fixed {
 			expr = regexp.QuoteMeta(expr)
 		}
@@ -124,10 +121,41 @@ func FuzzSearch(f *testing.F) {
 		if spans {
 			want = referenceSpans(re, data)
 		}
-		if diff := cmp.Diff(want, outcome(res, spans)); diff != "" {
-			t.Errorf("%q in %q (-want +got)\n%s", expr, data, diff)
+		engines := []func(*match.Pattern){func(*match.Pattern) {}}
+		if !spans {
+			engines = append(engines, (*match.Pattern).Alone, (*match.Pattern).Slow)
+		}
+		for _, engine := range engines {
+			engine(p)
+			everyWay(t, p, data, piece, func(res match.Result) {
+				t.Helper()
+				if diff := cmp.Diff(want, outcome(res, spans)); diff != "" {
+					t.Errorf("%q by %s in %q (-want +got)\n%s", expr, p.Engine(), data, diff)
+				}
+			})
 		}
 	})
+}
+
+// everyWay searches a text in pieces and by offset, and counts what it finds.
+func everyWay(t *testing.T, p *match.Pattern, data string, piece int, check func(match.Result)) {
+	t.Helper()
+	w := match.Want{MaxText: 1 << 20}
+	at, err := p.SearchAt(t.Context(), strings.NewReader(data), int64(len(data)), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(at)
+	w.Context = 1
+	res, err := p.Search(t.Context(), &inPieces{data, piece}, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(res)
+	count, err := p.Search(t.Context(), &inPieces{data, piece}, match.Want{CountOnly: true})
+	if err != nil || count.Lines != res.Lines {
+		t.Errorf("counted %d of %d lines, %v", count.Lines, res.Lines, err)
+	}
 }
 
 // clean makes data plain UTF-8 text, whose encoding is not in doubt.

@@ -2,8 +2,9 @@ package match
 
 import (
 	"bytes"
-	"context"
 	"unicode/utf8"
+
+	"github.com/multiollama/mcp-server/file-read/internal/scan"
 )
 
 // blocks searches line by line, one block of lines after the other.
@@ -27,13 +28,19 @@ func (s *search) blocks() error {
 // lines takes the hits of a block of whole lines.
 func (s *search) lines(block []byte) {
 	s.serve(block)
-	f := s.p.needle.in(block)
+	s.look.begin(block)
+	if s.w.CountOnly {
+		s.count(len(block))
+		return
+	}
 	from, counted := 0, 0
 	for !s.stop && from < len(block) {
-		m, ok := s.p.next(s.ctx, f, from)
+		m, ok := s.look.next(s.ctx, from)
 		if !ok {
 			break
 		}
+		m.start = startOfLine(block, from, m.at)
+		m.at = s.matchStart(block, m)
 		s.line += int64(bytes.Count(block[counted:m.start], lineFeed))
 		counted = m.start
 		s.take(block, m)
@@ -45,42 +52,29 @@ func (s *search) lines(block []byte) {
 	}
 }
 
-// next is the first matching line of the finder's block that begins at or after
-// from, which is where a line begins. What it answers when ctx has ended means
-// nothing.
-func (p *Pattern) next(ctx context.Context, f *finder, from int) (span, bool) {
-	if len(f.text) == 0 {
-		return p.nextOf(ctx, f.block, from)
-	}
-	for from < len(f.block) && ctx.Err() == nil {
-		at := f.next(from)
-		if at < 0 {
-			break
+// count counts hits only: neither where they begin nor in which line they are is
+// wanted.
+func (s *search) count(size int) {
+	for from := 0; from < size && !s.stop; {
+		m, ok := s.look.next(s.ctx, from)
+		if !ok {
+			return
 		}
-		m := lineAround(f.block, at)
-		if p.exact {
-			return m, true
-		}
-		if loc := p.find(ctx, p.whole, f.block[m.start:m.end]); loc != nil {
-			m.at = m.start + loc[0]
-			return m, true
-		}
+		s.res.Lines++
+		s.stop = s.w.FirstOnly
 		from = m.end + 1
 	}
-	return span{}, false
 }
 
-// nextOf is next without a needle: it runs the expression over as many lines at
-// once as one step allows.
-func (p *Pattern) nextOf(ctx context.Context, block []byte, from int) (span, bool) {
-	for from < len(block) && ctx.Err() == nil {
-		end := stepEnd(block, from, p.step)
-		if loc := p.find(ctx, p.whole, block[from:end]); loc != nil {
-			return lineAround(block, from+loc[0]), true
-		}
-		from = end + 1
+// matchStart is where the match in a line begins.
+func (s *search) matchStart(block []byte, m span) int {
+	if s.p.exact && s.p.seek.single != nil {
+		return m.at
 	}
-	return span{}, false
+	if loc := s.p.find(s.ctx, s.p.whole, block[m.start:m.end]); loc != nil {
+		return m.start + loc[0]
+	}
+	return m.start // the context has ended
 }
 
 // stepEnd is the end of a line, its line feed excluded, at most step bytes from
@@ -91,17 +85,26 @@ func stepEnd(block []byte, from, step int) int {
 			return from + i
 		}
 	}
-	return lineAround(block, from).end
+	return endOfLine(block, from)
 }
 
 // lineAround is the line that byte at is in; the line feed belongs to the line
 // that it ends.
 func lineAround(block []byte, at int) span {
-	m := span{bytes.LastIndexByte(block[:at], '\n') + 1, len(block), at}
+	return span{startOfLine(block, 0, at), endOfLine(block, at), at}
+}
+
+// startOfLine is where the line that byte at is in begins, which is not before
+// from.
+func startOfLine(block []byte, from, at int) int {
+	return from + scan.LastLF(block[from:at]) + 1
+}
+
+func endOfLine(block []byte, at int) int {
 	if i := bytes.IndexByte(block[at:], '\n'); i >= 0 {
-		m.end = at + i
+		return at + i
 	}
-	return m
+	return len(block)
 }
 
 // long looks at a part of a line that does not fit in the buffer: the whole
@@ -143,8 +146,7 @@ func (s *search) piece(piece []byte, ends bool, back int) bool {
 	if !ends {
 		piece = piece[:wordBorder(piece)-1]
 	}
-	f := s.p.needle.in(piece)
-	if s.stop || len(f.text) > 0 && f.next(0) < 0 {
+	if s.stop || !s.p.mayMatch(piece, 0) {
 		return false
 	}
 	loc := s.p.find(s.ctx, s.p.pieces[pieceOf(s.at == 0, ends)], piece)

@@ -16,6 +16,8 @@ package match
 import (
 	"regexp"
 	"sync"
+
+	"github.com/multiollama/mcp-server/file-read/internal/dfa"
 )
 
 // Limits of what is compiled and searched, in bytes unless they say otherwise.
@@ -43,16 +45,30 @@ type Pattern struct {
 	pieces [4]*regexp.Regexp // on parts of a line, see pieceOf
 	onward *regexp.Regexp    // with spans: from within a line, see multi.next
 
-	needle needle // what every match contains
-	exact  bool   // a match is the needle and nothing else
-	spans  bool   // a match may contain a line feed
-	keepCR bool   // the expression names \r
-	step   int    // bytes of lines that are searched at once
+	literals []Literal    // one of them stands in every match
+	exact    bool         // and is the match
+	seek     seeker       // what is looked for first
+	prog     *dfa.Program // within a line; nil with spans, and where it is too large
+
+	spans  bool // a match may contain a line feed
+	keepCR bool // the expression names \r
+	sizes  sizes
 
 	patience int // bytes that one call of the regexp package may take
+	step     int // bytes of lines that one such call is given
 
-	buffers sync.Pool // of *[]byte
+	idle sync.Pool // of *search: buffers, and states of the program
 }
+
+// sizes are how much is handled at a time, in bytes. Tests have smaller ones.
+type sizes struct {
+	head  int // what an encoding is told from
+	block int // what is searched at a time
+	run   int // what the program is run over at a time
+	chunk int // what is searched at the same time as other parts of a file
+}
+
+var defaultSizes = sizes{head: 64 << 10, block: 256 << 10, run: 64 << 10, chunk: 1 << 20}
 
 // Want says how much of what matches is told. The zero value wants every
 // matching line.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"unicode/utf8"
 
+	"github.com/multiollama/mcp-server/file-read/internal/scan"
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/text"
 )
@@ -14,41 +15,23 @@ import (
 // hits in order. When ctx ends, or r fails, the result is what was found so far
 // beside the error, which is an Error of package fault.
 func (p *Pattern) Search(ctx context.Context, r io.Reader, w Want) (Result, error) {
-	if w.MaxText <= 0 {
-		w.MaxText = DefaultCut
-	}
-	buf := p.borrow()
-	s := &search{ctx: ctx, p: p, w: w, line: 1, in: stream{r: r, buf: *buf, room: lineRoom, keepCR: p.keepCR}}
-	err := s.run()
-	if err == nil {
-		err = ctx.Err()
-	}
-	if len(s.in.buf) <= lineRoom {
-		*buf = s.in.buf
-	}
-	p.buffers.Put(buf)
-	if err != nil {
+	s := p.borrow(ctx, r, w)
+	defer p.giveBack(s)
+	if err := s.run(); err != nil {
 		return s.res, fault.From(err)
 	}
 	return s.res, nil
 }
 
-// borrow is a buffer of at least headSize.
-func (p *Pattern) borrow() *[]byte {
-	if buf, ok := p.buffers.Get().(*[]byte); ok {
-		return buf
-	}
-	buf := make([]byte, headSize)
-	return &buf
-}
-
-// search is one stream being searched.
+// search is one stream being searched. Searches are used again for the sake of
+// their buffers.
 type search struct {
-	ctx context.Context
-	p   *Pattern
-	w   Want
-	in  stream
-	res Result
+	ctx  context.Context
+	p    *Pattern
+	w    Want
+	in   stream
+	look lookout
+	res  Result
 
 	line int64 // number of the line the next block begins in
 	stop bool  // no further hit is wanted
@@ -61,33 +44,68 @@ type search struct {
 	begun string // and how it is shown as context
 }
 
+// borrow begins a search, with what an earlier one has left.
+func (p *Pattern) borrow(ctx context.Context, r io.Reader, w Want) *search {
+	s, ok := p.idle.Get().(*search)
+	if !ok {
+		s = &search{in: stream{buf: make([]byte, p.sizes.head)}, look: lookout{p: p}}
+	}
+	if w.MaxText <= 0 {
+		w.MaxText = DefaultCut
+	}
+	in := stream{r: r, buf: s.in.buf, block: p.sizes.block, room: lineRoom, keepCR: p.keepCR}
+	*s = search{ctx: ctx, p: p, w: w, line: 1, in: in, look: s.look}
+	return s
+}
+
+// giveBack leaves the buffers of a search to the next.
+func (p *Pattern) giveBack(s *search) {
+	buf := s.in.buf
+	if len(buf) > lineRoom {
+		buf = make([]byte, p.sizes.head)
+	}
+	s.look.begin(nil)
+	*s = search{in: stream{buf: buf}, look: s.look}
+	p.idle.Put(s)
+}
+
 // span is a hit in a block: where its first line begins, where its last line
 // ends, line feed excluded, and where the match begins.
 type span struct{ start, end, at int }
 
+// run searches the stream from its head on.
 func (s *search) run() error {
 	if err := s.begin(); err != nil || s.res.Binary {
 		return err
 	}
+	return s.rest()
+}
+
+// rest searches a stream whose encoding is dealt with.
+func (s *search) rest() error {
 	look := s.blocks
 	if s.p.spans {
 		look = s.together
 	}
 	err := look()
 	s.res.Binary = s.in.nul
+	if err == nil {
+		err = s.ctx.Err()
+	}
 	return err
 }
 
 // begin reads the head of the stream, tells its encoding from it and puts a
 // decoder before the rest where one is needed.
 func (s *search) begin() error {
-	n, err := io.ReadFull(s.in.r, s.in.buf[:headSize])
+	n, err := io.ReadFull(s.in.r, s.in.buf[:s.p.sizes.head])
 	whole := err == io.EOF || err == io.ErrUnexpectedEOF
 	if err != nil && !whole {
 		return err
 	}
 	head := s.in.buf[:n]
-	encoding, ok := encodingOf(head, whole)
+	traits := scan.TraitsOf(head)
+	encoding, ok := encodingOf(head, whole, traits)
 	if !ok {
 		s.res.Binary = true
 		return nil
@@ -95,7 +113,10 @@ func (s *search) begin() error {
 	s.res.Encoding = encoding.Name()
 	if encoding.IsUTF8() {
 		s.in.eof = whole
-		s.in.accept(copy(head, bytes.TrimPrefix(head, utf8BOM)))
+		if bytes.HasPrefix(head, utf8BOM) {
+			n = copy(head, head[len(utf8BOM):])
+		}
+		s.in.accept(n, traits)
 		return nil
 	}
 	s.in.r = encoding.NewReader(io.MultiReader(bytes.NewReader(bytes.Clone(head)), s.in.r))
@@ -107,28 +128,48 @@ var utf8BOM = []byte("\xEF\xBB\xBF")
 // encodingOf tells the encoding of a stream by its first bytes. A stream is
 // binary, and ok false, if they hold a NUL that no encoding explains. Without
 // one it is searched in any case, like everything that ripgrep searches.
-func encodingOf(head []byte, whole bool) (e text.Encoding, ok bool) {
+func encodingOf(head []byte, whole bool, traits scan.Traits) (e text.Encoding, ok bool) {
 	utf, err := text.Lookup("utf-8")
-	if err != nil || plain(head, whole) {
+	if err != nil || plain(head, whole, traits) {
 		return utf, err == nil
 	}
 	d := text.Detect(head, whole)
 	if !d.Binary {
 		return d.Encoding, true
 	}
-	return utf, bytes.IndexByte(head, 0) < 0
+	return utf, traits&scan.NUL == 0
 }
 
 // plain says that there is nothing to tell: valid UTF-8, and no escape sequence
 // that could make it another encoding.
-func plain(head []byte, whole bool) bool {
-	if bytes.IndexByte(head, 0) >= 0 || bytes.IndexByte(head, 0x1B) >= 0 {
+func plain(head []byte, whole bool, traits scan.Traits) bool {
+	if traits&(scan.NUL|scan.ESC) != 0 {
 		return false
+	}
+	if traits&scan.NonASCII == 0 {
+		return true
 	}
 	if !whole {
 		head = wholeRunes(head)
 	}
-	return utf8.Valid(head)
+	return validUTF8(head)
+}
+
+// validUTF8 goes from one character that is not ASCII to the next while there
+// are few.
+func validUTF8(b []byte) bool {
+	const few = 100
+	for range few {
+		b = b[scan.ASCII(b):]
+		for len(b) > 0 && b[0] >= utf8.RuneSelf {
+			r, size := utf8.DecodeRune(b)
+			if r == utf8.RuneError && size == 1 {
+				return false
+			}
+			b = b[size:]
+		}
+	}
+	return utf8.Valid(b)
 }
 
 // wholeRunes leaves out a character that is cut at the end of b.

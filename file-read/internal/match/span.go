@@ -67,7 +67,7 @@ func (m *matches) hit() span {
 // advance goes to the next match.
 func (m *matches) advance() {
 	m.found = false
-	if m.next > len(m.text) || !m.s.mayMatch(m.text, m.next) {
+	if m.next > len(m.text) || !m.s.p.mayMatch(m.text, m.next) {
 		return
 	}
 	loc := m.locate()
@@ -102,7 +102,8 @@ func pastEnd(text []byte, at int) bool {
 	return at == len(text) && (at == 0 || text[at-1] == '\n')
 }
 
-func (s *search) mayMatch(text []byte, from int) bool {
-	needle := s.p.needle
-	return len(needle.text) == 0 || needle.in(text).next(from) >= 0
+// mayMatch says whether there can be a match from a place on.
+func (p *Pattern) mayMatch(text []byte, from int) bool {
+	misses := 0
+	return p.seek.none() || p.seek.next(text, from, &misses) >= 0
 }

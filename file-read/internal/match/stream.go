@@ -3,14 +3,14 @@ package match
 import (
 	"bytes"
 	"io"
+
+	"github.com/multiollama/mcp-server/file-read/internal/scan"
 )
 
 const (
-	headSize  = 64 << 10            // what an encoding is told from
-	blockSize = 256 << 10           // what is searched at a time
-	lineRoom  = MaxLine + headSize  // the largest buffer of a search by lines
-	overlap   = 64 << 10            // of the windows on a line over MaxLine
-	spanRoom  = MaxSpan + blockSize // the largest buffer where matches span lines
+	overlap  = 64 << 10          // of the windows on a line over MaxLine
+	lineRoom = MaxLine + overlap // the largest buffer of a search by lines
+	spanRoom = MaxSpan + 256<<10 // the largest buffer where matches span lines
 )
 
 // stream cuts a reader into blocks of whole lines. Its buffer holds what is
@@ -23,7 +23,8 @@ type stream struct {
 	buf    []byte
 	n      int // bytes of buf that are filled
 	used   int // of them, bytes of blocks already given
-	room   int // what buf may grow to
+	block  int // what buf grows to first
+	room   int // what it may grow to
 	keepCR bool
 	eof    bool
 	nul    bool // a NUL was met: the stream ends before the line it is in
@@ -66,7 +67,7 @@ func (s *stream) drop() {
 
 // grow makes the buffer larger, up to room, and says whether it did.
 func (s *stream) grow() bool {
-	size := min(max(blockSize, 2*len(s.buf)), s.room)
+	size := min(max(s.block, 2*len(s.buf)), s.room)
 	if size <= len(s.buf) {
 		return false
 	}
@@ -83,19 +84,22 @@ func (s *stream) fill() error {
 		return err
 	}
 	s.eof = err == io.EOF
-	s.accept(n)
+	s.accept(n, scan.TraitsOf(s.buf[s.n:s.n+n]))
 	return nil
 }
 
-// accept takes in n bytes that were read behind those that are there.
-func (s *stream) accept(n int) {
+// accept takes in n bytes that were read behind those that are there, and that
+// have these traits at most.
+func (s *stream) accept(n int, traits scan.Traits) {
 	had := s.n
 	s.n += n
-	if i := bytes.IndexByte(s.buf[had:s.n], 0); i >= 0 {
-		s.nul, s.eof = true, true
-		s.n = bytes.LastIndexByte(s.buf[:had+i], '\n') + 1
+	if traits&scan.NUL != 0 {
+		if i := bytes.IndexByte(s.buf[had:s.n], 0); i >= 0 {
+			s.nul, s.eof = true, true
+			s.n = bytes.LastIndexByte(s.buf[:had+i], '\n') + 1
+		}
 	}
-	if !s.keepCR {
+	if !s.keepCR && (traits&scan.CR != 0 || had > 0 && s.buf[had-1] == '\r') {
 		from := min(s.n, max(0, had-1)) // the carriage return may have come before
 		s.n = from + dropCR(s.buf[from:s.n])
 	}
