@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -19,7 +18,9 @@ import (
 
 // serverName is what every host takes for the name of a server: it becomes part
 // of the names of tools, and a bare key in YAML and TOML.
-var serverName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
+func serverName(name string) bool {
+	return isWord(name, 64, "_-") && isLetter(rune(name[0]))
+}
 
 func (a *app) configCommand() *cobra.Command {
 	var name string
@@ -64,7 +65,7 @@ func (a *app) register(hostName, name string) error {
 	if i < 0 {
 		return misused("there is no host "+hostName, hostName, names)
 	}
-	if !serverName.MatchString(name) {
+	if !serverName(name) {
 		return fault.New(fault.Misconfigured, fmt.Sprintf("%q is no name for a server", name),
 			"Use a letter, then letters, digits, - and _, at most 64")
 	}
@@ -145,14 +146,12 @@ func (h host) instructions(e entry, goos string) string {
 func shellLine(words []string) string {
 	out := make([]string, len(words))
 	for i, word := range words {
-		if out[i] = word; !plainWord.MatchString(word) {
+		if out[i] = word; !isWord(word, len(word), "_./:@=+-") {
 			out[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 		}
 	}
 	return strings.Join(out, " ")
 }
-
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@=+-]+$`)
 
 // onLine is one giving of a flag. A Bool must be one word: the next one would
 // be an argument.

@@ -1,17 +1,15 @@
 package command
 
 import (
-	"regexp"
+	"strings"
 	"time"
 
 	"github.com/multiollama/mcp-server/shared/fault"
 )
 
-var userID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-
 // CheckUserID refuses what cannot be a part of a folder's name.
 func CheckUserID(id string) error {
-	if userID.MatchString(id) {
+	if isWord(id, 64, "_-") {
 		return nil
 	}
 	return fault.New(fault.Misconfigured, "the user id cannot be part of a folder's name", "Use letters, digits, - and _, at most 64 of them").With("user-id", id)
@@ -22,3 +20,13 @@ func CheckUserID(id string) error {
 func UserFolder(day time.Time, user string) string {
 	return "output/" + day.Format(time.DateOnly) + "/user_" + user
 }
+
+// isWord reports whether s has between one and most bytes, all of them ASCII letters,
+// digits or some of others.
+func isWord(s string, most int, others string) bool {
+	return 0 < len(s) && len(s) <= most && !strings.ContainsFunc(s, func(c rune) bool {
+		return !isLetter(c) && (c < '0' || c > '9') && !strings.ContainsRune(others, c)
+	})
+}
+
+func isLetter(c rune) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/landlock-lsm/go-landlock/landlock"
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
 )
 
 // landlockABI is the version of Landlock to be used: 0 where there is none. 6
@@ -49,8 +50,36 @@ func handled(abi int, r Rules) landlock.Config {
 	return c
 }
 
-func applyLandlock(abi int, r Rules) error {
+// tsync is the first ABI whose kernel restricts all threads by itself.
+const tsync = 8
+
+// domain is what Landlock shall enforce, in the kernel's hands and not yet in force.
+type domain struct {
+	fd    int
+	flags uint32
+}
+
+func newDomain(abi int, r Rules) (domain, error) {
 	c := handled(abi, r)
+	rules := landlockRules(c, r)
+	if abi < tsync {
+		rules = ofThreads(rules)
+	}
+	fd, flags, err := c.NewRulesetFD(rules...)
+	return domain{fd, flags}, err
+}
+
+// enter puts every thread into the domain; all of them have no_new_privs.
+func (d domain) enter(abi int) error {
+	if abi >= tsync {
+		return ll.LandlockRestrictSelf(d.fd, d.flags|ll.FlagRestrictSelfTSync)
+	}
+	return ll.AllThreadsLandlockRestrictSelf(d.fd, d.flags)
+}
+
+func (d domain) close() { unix.Close(d.fd) }
+
+func landlockRules(c landlock.Config, r Rules) []landlock.Rule {
 	var rules []landlock.Rule
 	for _, path := range r.Read {
 		rules = append(rules, rule(path, readRights, c, r.Exec))
@@ -58,7 +87,7 @@ func applyLandlock(abi int, r Rules) error {
 	for _, path := range r.Write {
 		rules = append(rules, rule(path, writeRights, c, r.Exec))
 	}
-	return c.Restrict(rules...)
+	return rules
 }
 
 // rule allows rights beneath path, as far as they mean something there.

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"time"
 
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/seccomp"
 )
@@ -45,16 +48,34 @@ func inspect() machine {
 	return machine{landlock: landlockABI(), seccomp: seccomp.Available()}
 }
 
+// apply makes both before it enters either, and the filter goes first: it brings
+// no_new_privs to every thread by one call of the kernel, where Landlock needs all
+// threads stopped and woken for each of its steps (before ABI 8).
 func (m machine) apply(r Rules) error {
-	if m.landlock > 0 {
-		if err := applyLandlock(m.landlock, r); err != nil {
-			return fmt.Errorf("landlock: %w", err)
-		}
+	if m.landlock == 0 {
+		return m.filter(r)
 	}
-	if m.seccomp {
-		if err := program(r, m.landlock).AllThreads(); err != nil {
-			return fmt.Errorf("seccomp: %w", err)
-		}
+	d, err := newDomain(m.landlock, r)
+	if err != nil {
+		return fmt.Errorf("landlock: %w", err)
+	}
+	defer d.close()
+	if err := m.filter(r); err != nil {
+		return err
+	}
+	if err := d.enter(m.landlock); err != nil {
+		return fmt.Errorf("landlock: %w", err)
+	}
+	return nil
+}
+
+// filter brings no_new_privs to every thread, and where there are filters the filter.
+func (m machine) filter(r Rules) error {
+	if !m.seccomp {
+		return ll.AllThreadsPrctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+	}
+	if err := program(r, m.landlock).AllThreads(); err != nil {
+		return fmt.Errorf("seccomp: %w", err)
 	}
 	return nil
 }
