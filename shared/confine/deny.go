@@ -2,6 +2,7 @@ package confine
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"golang.org/x/text/unicode/norm"
@@ -21,6 +22,7 @@ type rules struct {
 	secrets glob.Pattern // the table of secrets, against each component …
 	places  glob.Pattern // … and against the absolute path;
 	except  glob.Pattern // its exceptions, which do not lift the rules above
+	sieves  *sieves      // what spares most entries all this
 }
 
 // newRules compiles the deny globs. A pattern without a slash is matched against
@@ -125,8 +127,28 @@ func (d *denyTexts) compile() (rules, error) {
 		}
 		*set.into = p
 	}
-	return r, nil
+	var err error
+	r.sieves, err = newSieves(slices.Concat(d.names, d.secrets), slices.Concat(d.inside, d.hosts, d.places))
+	return r, err
 }
+
+// spares says that no rule can name an entry of this name in a directory. watched is
+// a directory whose entries may be named by what is above them.
+func (r *rules) spares(name string, watched bool) bool {
+	switch {
+	case !r.any:
+		return true
+	case watched || !ascii(name):
+		return false
+	case !r.sieves.entries.holds(name):
+		return true
+	}
+	return !r.names.Match(name) && !r.secrets.Match(name) && !r.sieves.entries.last.Match(name)
+}
+
+// watches says whether the entries of a directory of this name must all be judged in
+// full.
+func (r *rules) watches(name string) bool { return r.any && r.sieves.dirs.holds(name) }
 
 // verdict is what the rules say about one name, regardless of what is above it.
 type verdict int

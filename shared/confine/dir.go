@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -12,12 +13,16 @@ import (
 )
 
 // Dir is a directory open for listing. What it opens is opened relative to its
-// descriptor, whatever has happened to the directory's name since. Info, Open and
-// OpenDir may be called by many goroutines, also during Next.
+// descriptor, whatever has happened to the directory's name since. All but Next and
+// Append may be called by many goroutines, also during these.
 type Dir struct {
 	path   Path
-	self   *handle
+	self   handle
+	place  place
+	stamp  Stamp
+	plain  bool // no rule names all that is in it: see rules.spares
 	list   listing
+	rest   []Entry // read, and not yet handed out
 	buffer *[]byte
 	denied int
 }
@@ -31,53 +36,106 @@ func newBuffers() *sync.Pool {
 	}}
 }
 
-func newDir(p Path, fd descriptor) *Dir { return &Dir{path: p, self: &handle{d: fd}} }
+// newDir is the directory fd. above is where the directory lies that it was opened in.
+func newDir(p Path, fd descriptor, above place) *Dir {
+	d := &Dir{path: p, self: handle{d: fd}, plain: p.rel != "." && !p.roots.rules.watches(path.Base(p.rel))}
+	d.place = placeOf(fd, &d.stamp, above)
+	return d
+}
 
 // Path is the directory's own path.
 func (d *Dir) Path() Path { return d.path }
 
-// Denied is how many entries the deny rules have left out of Next so far.
+// Stamp is the version of the directory when it was opened; the zero Stamp where the
+// system does not tell it.
+func (d *Dir) Stamp() Stamp { return d.stamp }
+
+// Denied is how many entries the deny rules have left out so far.
 func (d *Dir) Denied() int { return d.denied }
 
 // Next is up to n further entries (at least one is asked for) in the order of the
 // directory, without . and .. and without what is denied. At the end it returns io.EOF.
 func (d *Dir) Next(n int) ([]Entry, error) {
-	n = max(n, 1)
-	var out []Entry
-	err := d.self.use(func(fd descriptor) error {
+	for len(d.rest) == 0 {
+		var err error
+		if d.rest, err = d.Append(nil); err != nil {
+			return nil, err
+		}
+	}
+	out := d.rest[:min(max(n, 1), len(d.rest))]
+	d.rest = d.rest[len(out):]
+	return slices.Clip(out), nil
+}
+
+// Append is Next for as many entries as the system gives at once, added to those in
+// into. There may be none before the end, where it returns io.EOF.
+func (d *Dir) Append(into []Entry) ([]Entry, error) {
+	if len(d.rest) > 0 {
+		into = append(into, d.rest...)
+		d.rest = nil
+		return into, nil
+	}
+	start := len(into)
+	err := d.self.use(func(fd descriptor) (err error) {
 		if d.buffer == nil {
 			d.buffer = d.path.roots.buffers.Get().(*[]byte)
 		}
-		for len(out) < n {
-			e, err := d.list.next(fd, *d.buffer)
-			if err != nil {
-				return err
-			}
-			if d.hides(e.Name) {
-				d.denied++
-				continue
-			}
-			out = append(out, e)
-		}
-		return nil
+		into, err = d.list.append(into, fd, d.place, *d.buffer)
+		return err
 	})
-	switch {
-	case err == io.EOF && len(out) > 0, err == nil:
-		return out, nil
-	case err == io.EOF:
-		return nil, io.EOF
+	if d.path.roots.rules.any {
+		into = d.leaveOut(into, start)
 	}
-	return out, d.path.explain(err)
+	switch err {
+	case nil, io.EOF:
+		return into, err
+	}
+	return into, d.path.explain(err)
+}
+
+// leaveOut drops what the deny rules name from the entries behind start.
+func (d *Dir) leaveOut(entries []Entry, start int) []Entry {
+	kept := entries[:start]
+	for _, e := range entries[start:] {
+		if d.hides(e.Name) {
+			d.denied++
+			continue
+		}
+		kept = append(kept, e)
+	}
+	return kept
 }
 
 // hides says whether the deny rules name an entry. An exception that is for files
 // only still shows: opening it as a directory is refused then.
 func (d *Dir) hides(name string) bool {
-	if !d.path.roots.rules.any {
+	if d.spares(name) {
 		return false
 	}
 	p := d.below(name)
 	return p.judgeLast() != nil
+}
+
+func (d *Dir) spares(name string) bool { return d.path.roots.rules.spares(name, !d.plain) }
+
+// admits refuses what is not the name of an entry or is denied.
+func (d *Dir) admits(name string) error {
+	if !isEntry(name) {
+		return notAnEntry(name)
+	}
+	if d.spares(name) {
+		return nil
+	}
+	p := d.below(name)
+	return p.judgeLast()
+}
+
+func isEntry(name string) bool {
+	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, separators+"\x00")
+}
+
+func notAnEntry(name string) error {
+	return malformed("the name "+shown(name)+" is not an entry of a directory", "Use a name from the listing").With("path", name)
 }
 
 // below is the path of an entry, whatever characters its name has.
@@ -104,6 +162,24 @@ func (d *Dir) Info(name string) (Info, error) {
 	}
 	info.Name = name
 	return info, nil
+}
+
+// StampOf is the version of an entry and what it is, told without following or
+// opening it.
+func (d *Dir) StampOf(name string) (Stamp, Type, error) {
+	if err := d.admits(name); err != nil {
+		return Stamp{}, 0, err
+	}
+	var s Stamp
+	var kind Type
+	err := d.self.use(func(fd descriptor) (err error) {
+		kind, err = d.place.stampOf(fd, name, &s)
+		return err
+	})
+	if err != nil {
+		return Stamp{}, 0, d.below(name).explainEntry(err)
+	}
+	return s, kind, nil
 }
 
 // Link is the text of an entry that is a symbolic link. It is told as it is, neither
@@ -170,7 +246,7 @@ func (d *Dir) OpenDir(name string) (*Dir, error) {
 	})
 	switch {
 	case err == nil:
-		return newDir(p, fd), nil
+		return newDir(p, fd, d.place), nil
 	case problemOf(err) == throughLink && p.roots.opts.Symlinks == Within:
 		return d.path.Child(name).OpenDir()
 	}
@@ -193,12 +269,15 @@ func (d *Dir) Close() error {
 // is denied. The path of a name with control characters opens here, through the
 // directory that listed it, but refuses on its own as every such path does.
 func (d *Dir) entry(name string) (Path, error) {
-	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, separators+"\x00") {
-		return Path{}, malformed("the name "+shown(name)+" is not an entry of a directory", "Use a name from the listing").With("path", name)
+	if !isEntry(name) {
+		return Path{}, notAnEntry(name)
 	}
 	p := d.below(name)
-	if err := p.judgeLast(); err != nil {
-		return Path{}, err
+	p.fileOnly = false
+	if !d.spares(name) {
+		if err := p.judgeLast(); err != nil {
+			return Path{}, err
+		}
 	}
 	if err := checkName(name); err != nil {
 		p.refused = err.With("path", p.words)

@@ -1,5 +1,10 @@
 package confine
 
+import (
+	"path"
+	"path/filepath"
+)
+
 // OpenBy is Open with the mechanism forced.
 func OpenBy(dirs []string, o Options, by Mechanism) (*Roots, error) { return open(dirs, o, by) }
 
@@ -23,4 +28,19 @@ func SecretTable() (denied, readable []string) {
 		}
 	}
 	return denied, readable
+}
+
+// Judged says of an entry of a directory whether the rules are spared it, and whether
+// they name it.
+func (r *Roots) Judged(dir, name string) (spared, named bool) {
+	p := Path{roots: r, root: r.list[0], rel: path.Clean(dir), words: dir}
+	if !filepath.IsLocal(dir) || !isEntry(name) {
+		p.rel = "."
+	}
+	d := &Dir{path: p, plain: p.rel != "." && !r.rules.watches(path.Base(p.rel))}
+	if !isEntry(name) {
+		return false, false
+	}
+	entry := d.below(name)
+	return d.spares(name), entry.judgeLast() != nil || entry.fileOnly
 }

@@ -13,5 +13,5 @@ func (d *Dir) TypeWhenUntold(name string) Type {
 	record := make([]byte, direntName, direntName+len(name)+1)
 	binary.NativeEndian.PutUint64(record, 1)
 	record[direntName-1] = unix.DT_UNKNOWN
-	return entryOf(d.self.d, append(append(record, name...), 0)).Type
+	return entryOf(d.self.d, string(append(append(record, name...), 0))).Type
 }

@@ -107,7 +107,7 @@ func (p Path) openAbove() (d *Dir, entry Path, err error) {
 	if err != nil {
 		return nil, p, err
 	}
-	d = newDir(above, fd)
+	d = newDir(above, fd, unknown)
 	entry = above
 	entry.rel, entry.words = path.Join(above.rel, path.Base(p.rel)), p.words
 	if err := entry.judge(); err != nil {

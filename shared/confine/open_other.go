@@ -23,7 +23,7 @@ var errPlatform = fault.New(fault.Unavailable, "this platform cannot confine pat
 
 func openRoot(string) (descriptor, error)                                { return -1, errPlatform }
 func openBeneath(descriptor, string, int, mechanism) (descriptor, error) { return -1, errPlatform }
-func openEntry(descriptor, string, int) (descriptor, error)              { return -1, errPlatform }
+func openEntry(descriptor, string, uint32) (descriptor, error)           { return -1, errPlatform }
 func infoBeneath(descriptor, string, mechanism) (Info, error)            { return Info{}, errPlatform }
 func infoOf(descriptor) (Info, error)                                    { return Info{}, errPlatform }
 func infoOfEntry(descriptor, string) (Info, error)                       { return Info{}, errPlatform }
@@ -42,6 +42,8 @@ func problemOf(err error) problem {
 
 type listing struct{}
 
-func (*listing) next(descriptor, []byte) (Entry, error) { return Entry{}, errPlatform }
+func (*listing) append(into []Entry, _ descriptor, _ place, _ []byte) ([]Entry, error) {
+	return into, errPlatform
+}
 
 func (*listing) close() error { return nil }

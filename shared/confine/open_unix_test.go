@@ -265,7 +265,7 @@ func TestEntriesOpenThroughTheirDirectory(t *testing.T) {
 			"..": fault.ParamMalformed, ".": fault.ParamMalformed, "": fault.ParamMalformed, "sub/g": fault.ParamMalformed,
 			"../../out/secret": fault.ParamMalformed, "/etc/passwd": fault.ParamMalformed, "f\x00": fault.ParamMalformed,
 		} {
-			got, err := content(d.Open(name))
+			got, err := entry(d, name)
 			outcome(t, "entry "+name, got, err, want)
 		}
 		sub, err := d.OpenDir("sub")
@@ -273,7 +273,7 @@ func TestEntriesOpenThroughTheirDirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer sub.Close()
-		got, err := content(sub.Open("g"))
+		got, err := entry(sub, "g")
 		outcome(t, "an entry of an entry", got, err, "allow/d/sub/g")
 		if sub.Path().String() != "d/sub" {
 			t.Errorf("its path is %q", sub.Path())
@@ -284,7 +284,7 @@ func TestEntriesOpenThroughTheirDirectory(t *testing.T) {
 		}
 		defer odd.Close()
 		for _, name := range []string{"private", "f"} {
-			got, err = content(odd.Open(name))
+			got, err = entry(odd, name)
 			outcome(t, "a denied entry of a directory with an odd name", got, err, fault.OutsideAllowed)
 		}
 		if _, err := odd.Path().OpenDir(); !errors.Is(err, fault.ParamMalformed) {

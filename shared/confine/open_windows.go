@@ -207,32 +207,27 @@ func asFile(h descriptor, name string) (*os.File, error) {
 
 // listing reads a directory through an os.File of its own, which asks the system by
 // handle and never by name.
-type listing struct {
-	dir  *os.File
-	rest []fs.DirEntry
-}
+type listing struct{ dir *os.File }
 
 const entriesAtOnce = 256
 
-func (l *listing) next(d descriptor, _ []byte) (Entry, error) {
+func (l *listing) append(into []Entry, d descriptor, _ place, _ []byte) ([]Entry, error) {
 	if l.dir == nil {
 		self := windows.CurrentProcess()
 		var own windows.Handle
 		if err := windows.DuplicateHandle(self, d, self, &own, 0, false, windows.DUPLICATE_SAME_ACCESS); err != nil {
-			return Entry{}, err
+			return into, err
 		}
 		l.dir = os.NewFile(uintptr(own), "directory")
 	}
-	if len(l.rest) == 0 {
-		entries, err := l.dir.ReadDir(entriesAtOnce)
-		if len(entries) == 0 {
-			return Entry{}, err
-		}
-		l.rest = entries
+	entries, err := l.dir.ReadDir(entriesAtOnce)
+	for _, e := range entries {
+		into = append(into, Entry{e.Name(), typeOfEntry(e.Type())})
 	}
-	e := l.rest[0]
-	l.rest = l.rest[1:]
-	return Entry{e.Name(), typeOfEntry(e.Type())}, nil
+	if len(entries) > 0 {
+		return into, nil
+	}
+	return into, err
 }
 
 // typeOfEntry takes every reparse point for a link: none is followed.

@@ -117,7 +117,7 @@ func (p Path) OpenDir() (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newDir(at, fd), nil
+	return newDir(at, fd, unknown), nil
 }
 
 // Stat describes what is there without opening it: also what Open would refuse,

@@ -34,6 +34,16 @@ func TestSwapsBetweenCheckAndOpenNeverEscape(t *testing.T) {
 		defer d.Close()
 		return content(d.Open("f"))
 	}
+	var file confine.Reader
+	byReader := func(p confine.Path, _ *confine.Dir) (string, error) { return through(&file, p.OpenReader(&file)) }
+	byEntry := func(p confine.Path, a *confine.Dir) (string, error) {
+		d, err := a.OpenDir("d")
+		if err != nil {
+			return "", err
+		}
+		defer d.Close()
+		return through(&file, d.OpenReader("f", &file))
+	}
 	eachMechanism(t, func(t *testing.T, by confine.Mechanism) {
 		for _, c := range []struct {
 			what  string
@@ -46,6 +56,9 @@ func TestSwapsBetweenCheckAndOpenNeverEscape(t *testing.T) {
 			{"the file itself", confine.Options{}, [2]string{"d/f", "d/filelink"}, byPath, opens / 4},
 			{"a directory on the way, links followed", confine.Options{Symlinks: confine.Within}, [2]string{"d", "link"}, byPath, opens / 4},
 			{"a directory opened first", confine.Options{}, [2]string{"d", "link"}, byDirectory, opens / 4},
+			{"the file itself, by a reader", confine.Options{}, [2]string{"d/f", "d/filelink"}, byReader, opens / 8},
+			{"an entry, by a reader", confine.Options{}, [2]string{"d/f", "d/filelink"}, byEntry, opens / 4},
+			{"a directory opened first, by a reader", confine.Options{}, [2]string{"d", "link"}, byEntry, opens / 8},
 		} {
 			t.Run(c.what, func(t *testing.T) {
 				base := world(t, tree...)

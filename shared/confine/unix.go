@@ -127,48 +127,56 @@ func (i Info) identified(dev, ino uint64) Info {
 	return i
 }
 
-// listing is what has been read of a directory and not yet handed out.
-type listing struct{ rest []byte }
+// listing reads a directory.
+type listing struct{}
 
-func (*listing) close() error { return nil }
+func (listing) close() error { return nil }
 
-// next is one entry. buf is where entries are read into, the same at every call.
-func (l *listing) next(d descriptor, buf []byte) (Entry, error) {
-	for {
-		if len(l.rest) < direntName {
-			n, err := readDirent(d, buf)
-			if err != nil {
-				return Entry{}, err
-			}
-			if n == 0 {
-				return Entry{}, io.EOF
-			}
-			l.rest = buf[:n]
-		}
-		size := int(binary.NativeEndian.Uint16(l.rest[16:]))
-		if size < direntName || size > len(l.rest) {
-			return Entry{}, unix.EIO
-		}
-		record := l.rest[:size]
-		l.rest = l.rest[size:]
-		if e := entryOf(d, record); e.Name != "" {
-			return e, nil
-		}
+// append adds the entries that one system call gives. It returns io.EOF where there
+// are none left, and only there: a call that gives few may just have been interrupted.
+func (listing) append(into []Entry, d descriptor, at place, buf []byte) ([]Entry, error) {
+	n, err := readDirent(d, at, buf)
+	if err != nil {
+		return into, err
 	}
+	if n == 0 {
+		return into, io.EOF
+	}
+	records := string(buf[:n]) // the names share it
+	for len(records) >= direntName {
+		size := int(records[16]) | int(records[17])<<8
+		if bigEndian {
+			size = int(records[17]) | int(records[16])<<8
+		}
+		if size < direntName || size > len(records) {
+			return into, unix.EIO
+		}
+		if e := entryOf(d, records[:size]); e.Name != "" {
+			into = append(into, e)
+		}
+		records = records[size:]
+	}
+	return into, nil
 }
 
-func readDirent(d descriptor, buf []byte) (n int, err error) {
+// bigEndian is the order of the bytes of a number in memory.
+var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
+
+func readDirent(d descriptor, at place, buf []byte) (n int, err error) {
 	for {
-		if n, err = unix.ReadDirent(d, buf); err != unix.EINTR {
+		if n, err = at.getdents(d, buf); err != unix.EINTR {
 			return n, err
 		}
 	}
 }
 
 // entryOf reads one record; its name is "" for ., .. and a removed entry.
-func entryOf(d descriptor, record []byte) Entry {
-	name, _, _ := strings.Cut(string(record[direntName:]), "\x00")
-	if name == "." || name == ".." || binary.NativeEndian.Uint64(record) == 0 {
+func entryOf(d descriptor, record string) Entry {
+	name := record[direntName:]
+	if end := strings.IndexByte(name, 0); end >= 0 {
+		name = name[:end]
+	}
+	if name == "." || name == ".." || record[:8] == noInode {
 		return Entry{}
 	}
 	switch record[direntName-1] {
@@ -185,3 +193,5 @@ func entryOf(d descriptor, record []byte) Entry {
 	}
 	return Entry{name, Other}
 }
+
+const noInode = "\x00\x00\x00\x00\x00\x00\x00\x00"

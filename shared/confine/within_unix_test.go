@@ -82,7 +82,7 @@ func TestAFollowedDirectoryKeepsTheCallersWords(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer sub.Close()
-		got, err = content(sub.Open("f"))
+		got, err = entry(sub, "f")
 		outcome(t, "an entry that is a link to a directory", got, err, "allow/a/b/f")
 		_, err = d.OpenDir("bad")
 		outcome(t, "an entry that leads outside", "", err, fault.OutsideAllowed)

@@ -4,6 +4,7 @@ package confine_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -116,7 +117,40 @@ func read(r *confine.Roots, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return content(p.Open())
+	var file confine.Reader
+	return agreed(func() (string, error) { return content(p.Open()) },
+		func() (string, error) { return through(&file, p.OpenReader(&file)) })
+}
+
+// entry opens and reads an entry.
+func entry(d *confine.Dir, name string) (string, error) {
+	var file confine.Reader
+	return agreed(func() (string, error) { return content(d.Open(name)) },
+		func() (string, error) { return through(&file, d.OpenReader(name, &file)) })
+}
+
+// agreed is what two ways of opening the same say; it is an error if they differ, but
+// an escape by either is told first.
+func agreed(one, other func() (string, error)) (string, error) {
+	got, err := one()
+	again, otherErr := other()
+	switch {
+	case strings.Contains(again, secret):
+		return again, otherErr
+	case got != again || fmt.Sprint(err) != fmt.Sprint(otherErr):
+		return got, fmt.Errorf("opened as a file: %q, %v; by a reader: %q, %v", got, err, again, otherErr)
+	}
+	return got, err
+}
+
+// through is what can be read of a file that was opened with err.
+func through(r *confine.Reader, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	b, err := io.ReadAll(r)
+	return string(b), err
 }
 
 func content(f *os.File, _ confine.Info, err error) (string, error) {

@@ -1,0 +1,16 @@
+package confine
+
+// Stamp is what tells one version of a file or directory from another: as long as it
+// stays the same so does what is there, as far as time stamps can tell. That of a
+// directory changes when an entry comes, goes or is renamed. Times are in nanoseconds
+// since 1970.
+type Stamp struct {
+	Dev, Ino          uint64
+	Size              int64
+	Modified, Changed int64
+}
+
+// Stamp is the version that i describes.
+func (i Info) Stamp() Stamp {
+	return Stamp{Dev: i.ID.Dev, Ino: i.ID.Ino, Size: i.ID.Size, Modified: i.ID.Mtime, Changed: i.ID.Ctime}
+}
