@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/quoted"
 )
 
 // Limits of what one call may send. encoding/json allows 10,000 levels and any
@@ -230,115 +229,26 @@ func (p *parser) digits() bool {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// quoted takes a string with its quotation marks and checks all that unquote
-// relies on: escapes, surrogate pairs, no control characters, UTF-8.
+// quoted takes a string with its quotation marks, which unquote can then decode.
 func (p *parser) quoted() ([]byte, *fault.Error) {
 	start := p.at
-	for p.at++; ; {
-		switch c := p.peek(); {
-		case c == '"':
-			p.at++
-			raw := p.in[start:p.at]
-			if !utf8.Valid(raw) {
-				p.at = start
-				return nil, p.malformed("the arguments hold text that is not UTF-8")
-			}
-			return raw, nil
-		case c == '\\':
-			if !p.escape() {
-				return nil, p.malformed("the arguments hold an escape that JSON does not know, or half a surrogate pair")
-			}
-		case p.at >= len(p.in):
-			return nil, p.malformed("the arguments end within a text")
-		case c < 0x20:
-			return nil, p.malformed("the arguments hold a control character that is not escaped")
-		default:
-			p.at++
-		}
+	size, wrong := quoted.Valid(p.in[start:])
+	p.at += size
+	switch wrong {
+	case quoted.Unended:
+		return nil, p.malformed("the arguments end within a text")
+	case quoted.Control:
+		return nil, p.malformed("the arguments hold a control character that is not escaped")
+	case quoted.BadEscape:
+		return nil, p.malformed("the arguments hold an escape that JSON does not know, or half a surrogate pair")
+	case quoted.NotUTF8:
+		return nil, p.malformed("the arguments hold text that is not UTF-8")
 	}
-}
-
-func (p *parser) escape() bool {
-	if p.at+1 >= len(p.in) {
-		return false
-	}
-	switch p.in[p.at+1] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-		p.at += 2
-		return true
-	case 'u':
-		_, size := unicodeEscape(p.in[p.at:])
-		p.at += size
-		return size > 0
-	}
-	return false
-}
-
-// unicodeEscape reads \uXXXX, or the two of a surrogate pair; size 0 is neither.
-func unicodeEscape(b []byte) (r rune, size int) {
-	first, ok := hex4(b)
-	if !ok {
-		return 0, 0
-	}
-	if !utf16.IsSurrogate(first) {
-		return first, 6
-	}
-	second, ok := hex4(b[6:])
-	if r := utf16.DecodeRune(first, second); ok && r != utf8.RuneError {
-		return r, 12
-	}
-	return 0, 0
-}
-
-func hex4(b []byte) (rune, bool) {
-	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
-		return 0, false
-	}
-	v, err := strconv.ParseUint(string(b[2:6]), 16, 16)
-	return rune(v), err == nil
+	return p.in[start:p.at], nil
 }
 
 // unquote decodes what quoted accepted.
-func unquote(raw []byte) string {
-	body := raw[1 : len(raw)-1]
-	i := 0
-	for i < len(body) && body[i] != '\\' {
-		i++
-	}
-	if i == len(body) {
-		return string(body)
-	}
-	out := append(make([]byte, 0, len(body)), body[:i]...)
-	for i < len(body) {
-		if body[i] != '\\' {
-			out = append(out, body[i])
-			i++
-			continue
-		}
-		r, size := unescape(body[i:])
-		out = utf8.AppendRune(out, r)
-		i += size
-	}
-	return string(out)
-}
-
-func unescape(b []byte) (rune, int) {
-	switch b[1] {
-	case 'b':
-		return '\b', 2
-	case 'f':
-		return '\f', 2
-	case 'n':
-		return '\n', 2
-	case 'r':
-		return '\r', 2
-	case 't':
-		return '\t', 2
-	case 'u':
-		return unicodeEscape(b)
-	}
-	return rune(b[1]), 2
-}
+func unquote(raw []byte) string { return quoted.Text(raw) }
 
 // twice names the first member that stands twice in one object, at any depth.
 // JSON leaves open which of the two counts (RFC 8259, 4), so that what is

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"reflect"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -68,50 +69,45 @@ type outcome struct {
 	pause      *pause // instead: what a person is asked first
 }
 
-// sizeHintMax bounds what is set aside for a result because of the bytes it
-// says it has: not all of them need be in it.
-const sizeHintMax = 256 << 10
-
-// render turns a pointer to a tool's result into what is sent.
-func render(out any) (outcome, error) {
+// render turns a tool's result, to which out points, into what is sent.
+func render(out any, emit emitter) (outcome, error) {
 	var o outcome
 	if sized, ok := out.(interface{ Bytes() int64 }); ok {
 		o.bytes = sized.Bytes()
 	}
-	structured, err := encode(out, int(min(o.bytes, sizeHintMax)))
+	blocks, hasBlocks := out.(interface{ Contents() []Content })
+	if hasBlocks {
+		o.contents = blocks.Contents()
+	}
+	worded, hasText := out.(interface{ Text() string })
+	if len(o.contents) == 0 && hasText {
+		o.contents = []Content{TextBlock(worded.Text())}
+	}
+	structured, err := emit(make([]byte, 0, o.room()), reflect.ValueOf(out).Elem())
 	if err != nil {
 		return outcome{}, err
 	}
 	o.structured = structured
-	if blocks, ok := out.(interface{ Contents() []Content }); ok {
-		o.contents = blocks.Contents()
-	}
-	if len(o.contents) > 0 {
-		return o, nil
-	}
-	if worded, ok := out.(interface{ Text() string }); ok {
-		o.contents = []Content{TextBlock(worded.Text())}
-	} else {
+	if len(o.contents) == 0 && !hasText {
 		o.contents = []Content{TextBlock(string(structured))}
 	}
 	return o, nil
 }
 
-// encode writes a result as its schema promises: a list that is nil in Go is
-// empty in JSON, not null. size is about how much content it has, in bytes.
-func encode(out any, size int) (json.RawMessage, error) {
-	raw, err := plainJSON(out, size)
-	if err != nil || !bytes.Contains(raw, []byte("null")) {
-		return raw, err
+// room is how much the structure of a result may take, which as a rule says again what
+// its texts say.
+func (o *outcome) room() int {
+	size := 512
+	for _, c := range o.contents {
+		size += len(c.Text) + len(c.Text)/8
 	}
-	return plainJSON(filled(out), size)
+	return size
 }
 
 // plainJSON leaves <, > and & as they are: this is no HTML, and a model reads it.
-// The buffer begins with room for size bytes of content.
-func plainJSON(v any, size int) (json.RawMessage, error) {
-	b := bytes.NewBuffer(make([]byte, 0, 512+size+size/8))
-	e := json.NewEncoder(b)
+func plainJSON(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
 		return nil, err
@@ -169,10 +165,10 @@ func failureJSON(f failure) json.RawMessage {
 	if f.Details == nil {
 		f.Details = map[string]any{}
 	}
-	raw, err := plainJSON(envelope{f}, 0)
+	raw, err := plainJSON(envelope{f})
 	if err != nil {
 		f.Details = map[string]any{}
-		raw, _ = plainJSON(envelope{f}, 0)
+		raw, _ = plainJSON(envelope{f})
 	}
 	return raw
 }

@@ -85,7 +85,7 @@ type prepared struct {
 func New[In, Out any](s Spec, fn func(context.Context, In) (Out, error)) Tool {
 	in, out := reflect.TypeFor[In](), reflect.TypeFor[Out]()
 	s.check(in, out)
-	plan := planOf(in)
+	plan, emit := planOf(in), emitterOf(out)
 	return Tool{
 		Spec:    s,
 		in:      plan,
@@ -103,7 +103,7 @@ func New[In, Out any](s Spec, fn func(context.Context, In) (Out, error)) Tool {
 				if err != nil {
 					return outcome{}, err
 				}
-				return render(&result)
+				return render(&result, emit)
 			}
 			return prepared{plan.paths(reflect.ValueOf(args)), run}, nil
 		},
