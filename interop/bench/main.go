@@ -1,112 +1,192 @@
-// Command bench measures the servers of this project beside other people's, in
-// one run, and writes what it found as Markdown. It asserts nothing: a number is
-// for a reader, and every number stands beside that of a peer from the same run.
+// Command bench measures the servers of this project beside the best of other
+// people's programs, in one run, and writes what it found as Markdown and a chart.
+// A number is for a reader: it stands beside that of its peers from the same run,
+// and beside the goal that it was to reach.
 //
-// Samples of two servers alternate, so that a machine whose speed drifts slows
-// both; the median of each is told, and the ratio of the medians.
+// The sides of a measurement take turns, so that a machine whose speed drifts slows
+// all; the median of each is told. It refuses to fail because of a number.
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
+	"slices"
 	"strings"
+	"time"
 )
 
+type options struct {
+	read, write, run     string
+	modules, peers, node string
+	cache, out, only     string
+	samples, calls       int
+	quick, check, clean  bool
+}
+
 func main() {
-	reads := flag.String("file-read", "dist/file-read", "our reading binary")
-	writes := flag.String("file-write", "dist/file-write", "our writing binary")
-	runs := flag.String("shell-exec", "dist/shell-exec", "our running binary")
-	peer := flag.String("peer", "interop/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js", "the reference server")
-	peers := flag.String("peers", "interop/bench/peers/node_modules", "the peers that run commands")
-	node := flag.String("node", "node", "the node that runs it")
-	times := flag.Int("n", 15, "samples of each start")
-	calls := flag.Int("calls", 2000, "calls of each kind")
-	out := flag.String("o", "docs/benchmarks.md", "where to write")
-	flag.Parse()
-	if err := run(binaries{*reads, *writes, *runs}, *node, *peer, *peers, *times, *calls, *out); err != nil {
+	o, err := parse(os.Args[1:])
+	if err == nil {
+		err = o.do()
+	}
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-// contender is a server to be measured: how to start it, and what its tools are
-// called.
-type contender struct {
-	name     string
-	argv     []string
-	readTool string
-	listTool string
-	listArg  string
+func parse(args []string) (options, error) {
+	var o options
+	f := flag.NewFlagSet("bench", flag.ContinueOnError)
+	f.StringVar(&o.read, "file-read", "dist/file-read", "our reading binary")
+	f.StringVar(&o.write, "file-write", "dist/file-write", "our writing binary")
+	f.StringVar(&o.run, "shell-exec", "dist/shell-exec", "our running binary")
+	f.StringVar(&o.modules, "modules", "interop/node_modules", "where the reference server is")
+	f.StringVar(&o.peers, "peers", "interop/bench/peers/node_modules", "where the peers that run commands are, and a ripgrep")
+	f.StringVar(&o.node, "node", "node", "the node that runs them")
+	f.StringVar(&o.cache, "cache", "", "where corpora and results are kept between runs (default: mcp-server-bench in the user's cache directory)")
+	f.StringVar(&o.out, "o", "docs/benchmarks.md", "the page; the chart lies beside it; - for the page on stdout")
+	f.StringVar(&o.only, "only", "", "only the sections whose keys begin with one of these, such as search-big,start")
+	f.IntVar(&o.samples, "n", 9, "samples of what takes long")
+	f.IntVar(&o.calls, "calls", 2000, "samples of what takes less than a millisecond")
+	f.BoolVar(&o.quick, "quick", false, "few samples, none taken again, the page on stdout: for working on this program")
+	f.BoolVar(&o.check, "check", false, "compare the lines that searches find with those of ripgrep, and measure nothing")
+	f.BoolVar(&o.clean, "clean", false, "remove what is kept between runs, and measure nothing")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if o.quick {
+		o.samples, o.calls, o.out = 3, 100, "-"
+	}
+	if o.cache != "" {
+		return o, nil
+	}
+	cache, err := os.UserCacheDir()
+	o.cache = filepath.Join(cache, "mcp-server-bench")
+	return o, err
 }
 
-// binaries are our servers.
-type binaries struct{ read, write, run string }
-
-func run(ours binaries, node, peer, peers string, runs, calls int, out string) error {
-	world, err := newWorld()
+func (o options) do() error {
+	switch {
+	case o.clean:
+		return os.RemoveAll(o.cache)
+	case o.check:
+		return checkAll(o)
+	}
+	w, err := newWorld(o)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(world.dir)
-	servers := []contender{{
-		name: "file-read", argv: []string{ours.read, "--allow-path", world.dir, "--audit-log", filepath.Join(world.state, "audit.jsonl")},
-		readTool: "file_read", listTool: "list_directory", listArg: "dir_path",
-	}}
-	if _, err := os.Stat(peer); err == nil {
-		servers = append(servers, contender{
-			name: "server-filesystem", argv: []string{node, peer, world.dir},
-			readTool: "read_text_file", listTool: "list_directory_with_sizes", listArg: "path",
-		})
-	} else {
-		fmt.Fprintln(os.Stderr, "bench: the reference server is not installed; its column stays empty")
-	}
-	defer os.RemoveAll(world.state)
-	var rows []row
-	for _, job := range jobs(world, runs, calls) {
-		fmt.Fprintln(os.Stderr, "bench:", job.name)
-		r, err := job.measure(servers)
-		if err != nil {
-			return fmt.Errorf("%s: %w", job.name, err)
+	defer w.remove()
+	file := filepath.Join(o.cache, "results.json")
+	found := loadResults(file)
+	for _, s := range sections {
+		if s.wanted(o.only) {
+			found.put(s.measure(w, o.spare()))
 		}
-		rows = append(rows, r)
 	}
-	limits, err := measureLimits(servers[0], world)
-	if err != nil {
+	if o.out == "-" {
+		_, err := fmt.Print(page(found, o.profiles()))
 		return err
 	}
-	searches, err := measureSearch(ours.read, runs)
-	if err != nil {
+	if err := found.save(file); err != nil {
 		return err
 	}
-	doers, writing, err := measureWriting(world, ours.write, node, peer, calls/10)
-	if err != nil {
+	chart := filepath.Join(filepath.Dir(o.out), chartName)
+	if err := os.WriteFile(chart, []byte(chartOf(found.Tables)), 0o644); err != nil {
 		return err
 	}
-	commands, err := measureRunning(world, ours.run, node, peers, runs, calls/10)
-	if err != nil {
-		return err
-	}
-	text := page(servers, rows, limits, searches) + writingTable(doers, writing) + runningTable(commands)
-	return os.WriteFile(out, []byte(text), 0o644)
+	return os.WriteFile(o.out, []byte(page(found, o.profiles())), 0o644)
 }
 
-// machine describes where the numbers come from.
-func machine() string {
-	cpu := "unknown processor"
-	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {
-		for line := range strings.Lines(string(b)) {
-			if name, ok := strings.CutPrefix(line, "model name"); ok {
-				cpu = strings.TrimSpace(strings.TrimLeft(name, "\t :"))
-				break
-			}
+// spare is how many samples of a measurement may be taken again.
+func (o options) spare() func(samples int) int {
+	return func(samples int) int {
+		if o.quick {
+			return 0
 		}
+		return samples
 	}
-	kernel, _ := exec.Command("uname", "-sr").Output()
-	node, _ := exec.Command("node", "--version").Output()
-	return fmt.Sprintf("%d cores of %s, %s, %s, node %s", runtime.NumCPU(), cpu,
-		strings.TrimSpace(string(kernel)), runtime.Version(), strings.TrimSpace(string(node)))
+}
+
+// profiles is written by hand and stays as it is.
+func (o options) profiles() string {
+	b, _ := os.ReadFile("interop/bench/profiles.md")
+	return string(b)
+}
+
+// section is a table of the page: what is measured, and what a reader has to know.
+type section struct {
+	key, title, about string
+	prepare           func(*world) ([]measurement, error)
+}
+
+const countsLines = "Counting the matching lines beneath a directory by `search_content_in_files`, beside ripgrep counting the same (`--count --hidden`, and the flags that make its ignore rules ours). "
+
+// sections are all that is measured, in the order of the page.
+var sections = []section{
+	{"search-small", "Search: small tree", countsLines + "Go's source tree, every file, no index.",
+		searching((*world).smallTree, codePatterns, false)},
+	{"search-small", "Search: small tree, with ignore rules", "The same with `.gitignore` respected.",
+		searching((*world).smallTree, codePatterns, true)},
+	{"search-big", "Search: big tree", "130,000 files: copies of Go's source tree and of the module cache. Every file, no index.",
+		searching((*world).bigTree, codePatterns, false)},
+	{"search-big", "Search: big tree, with ignore rules", "The same with `.gitignore` respected.",
+		searching((*world).bigTree, codePatterns, true)},
+	{"search-log", "Search: one file of 1 GB", "A log. ripgrep maps it into memory or, with `--no-mmap`, reads it; the better counts.",
+		searching((*world).logFile, logPatterns, false, []string{"--no-mmap"})},
+	{"repeat-small", "Search again: small tree", "A server that searched the tree once, for other words, and has rested since.",
+		repeating((*world).smallTree, false)},
+	{"repeat-big", "Search again: big tree, with ignore rules", "The same in the big tree.",
+		repeating((*world).bigTree, true)},
+	{"first", "The first 50 lines", "`max_results` 50, in the order of paths, without an index.",
+		firstFew},
+	{"find", "Find by name", "`find_files_by_pattern` in the big tree beside fd, all names that match; an answer holds 10,000, so that many are asked for page by page.",
+		finding},
+	{"lines", "Lines 900,000 to 900,100 of a file of 1 GB", "By `file_read`, beside reading the same bytes from the page cache and doing nothing with them.",
+		readingFar},
+	{"read", "Reading files", "`file_read` beside the same on mcp-go's own stdio loop (interop/bench/loop: no confinement, no audit log) and the reference server.",
+		reading},
+	{"message", "A message of 50 MB", "`file_write` of 50 MB in one line. `file-write` syncs the file and its directory; the loop calls os.WriteFile.",
+		messages},
+	{"start", "Start", "From the start of the process to its answer of `initialize`.",
+		starting},
+	{"memory", "Memory", "Each measured once.",
+		remembering},
+	{"write", "Changing files", "`file-write` keeps what was there, writes its audit log and syncs before it tells success; `--history off` keeps nothing.",
+		writing},
+	{"run", "Running commands", "`shell-exec` judges the command, holds it by the kernel, keeps its output and writes its audit log. By hand it is `bash -c`, its output read.",
+		running},
+}
+
+func (s section) wanted(only string) bool {
+	return only == "" || slices.ContainsFunc(strings.Split(only, ","), func(key string) bool { return strings.HasPrefix(s.key, key) })
+}
+
+// measure makes the table. What goes wrong is in it.
+func (s section) measure(w *world, spare func(int) int) table {
+	fmt.Fprintln(os.Stderr, "bench:", s.title)
+	began := time.Now()
+	t := table{Key: s.key, Title: s.title, About: s.about, Version: w.version()}
+	defer w.close()
+	all, err := s.prepare(w)
+	if err != nil {
+		t.Failed = err.Error()
+		fmt.Fprintln(os.Stderr, "bench: FAILED:", err)
+		return t
+	}
+	for _, m := range all {
+		n := w.samples
+		if m.samples > 0 {
+			n = m.samples
+		}
+		r := m.alternate(n, spare(n), w.watch())
+		fmt.Fprintln(os.Stderr, "bench:  ", r.line())
+		t.Results = append(t.Results, r)
+	}
+	t.Missing = slices.Clone(w.missing)
+	fmt.Fprintf(os.Stderr, "bench:   took %.0f s\n", time.Since(began).Seconds())
+	return t
 }

@@ -3,145 +3,228 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
 // page is docs/benchmarks.md.
-func page(cs []contender, rows []row, limits []limit, searches []searched) string {
+func page(r results, profiles string) string {
 	var b strings.Builder
-	b.WriteString("# Benchmarks\n\nWritten by `scripts/bench`; run it to have the numbers of your machine. Samples of the servers alternate within one run; medians. These: " + machine() + ".\n\n")
-	b.WriteString("## Beside the reference server\n\n| |")
-	for _, c := range cs {
-		b.WriteString(" " + c.name + " |")
+	fmt.Fprintf(&b, "# Benchmarks\n\nWritten by `scripts/bench`; run it to have the numbers of your machine. These: %s", r.Machine)
+	fmt.Fprintf(&b, "; servers %s.\n\n", strings.Join(versions(r.Tables), ", "))
+	b.WriteString("Every number of ours was taken by MCP on stdio, in turns with those beside it, with everything in the page cache; medians, " +
+		"on which the goals are judged. A goal of 0.65 of a peer is held when ours takes at most 0.65 of its time. " +
+		"Samples during which other processes used the machine were taken again.\n\n")
+	fmt.Fprintf(&b, "![each goal, and what was measured of it](%s)\n\n", chartName)
+	b.WriteString(summary(r.Tables))
+	for _, t := range r.Tables {
+		b.WriteString(t.markdown())
 	}
-	b.WriteString(" ratio |\n|---|" + strings.Repeat("---:|", len(cs)+1) + "\n")
-	for _, r := range rows {
-		b.WriteString("| " + r.name + " |")
-		for _, v := range r.values {
-			fmt.Fprintf(&b, " %s %s |", number(v), r.unit)
-		}
-		ratio := ""
-		if len(r.values) == 2 && r.values[1] > 0 {
-			ratio = fmt.Sprintf("%.2f", r.values[0]/r.values[1])
-		}
-		b.WriteString(" " + ratio + " |\n")
-	}
-	b.WriteString("\n`server-filesystem` is @modelcontextprotocol/server-filesystem 2026.8.31 from npm. `file-read` writes its audit log and is restricted by the kernel while it is measured.\n")
-	b.WriteString("\n## Peak memory of file-read over large work\n\n| | peak resident |\n|---|---:|\n")
-	for _, l := range limits {
-		fmt.Fprintf(&b, "| %s | %s MB |\n", l.name, number(l.peak))
-	}
-	if searches != nil {
-		b.WriteString(searchTable(searches))
+	if profiles != "" {
+		b.WriteString("\n" + strings.TrimSpace(profiles) + "\n")
 	}
 	return b.String()
 }
 
-// writingTable tells times of the writers.
-func writingTable(doers []writer, rows []row) string {
-	names := make([]string, len(doers))
-	for i, w := range doers {
-		names[i] = w.name
-	}
-	return "\n## Writing\n\nBehind each time, what it is of the first column: the same change by hand, on the disk when it is told. `file-write` keeps what was there, writes its audit log and syncs before it tells success; `--history off` keeps nothing.\n\n" + ratios(names, rows)
-}
-
-// runningTable tells what the runners took, and what ours was to hold.
-func runningTable(found running) string {
-	if found.rows == nil {
-		return ""
-	}
-	var b strings.Builder
-	b.WriteString("\n## Running commands\n\nBehind each time, what it is of the first column. `shell-exec` judges the command, holds it by the kernel, keeps its output and writes its audit log.\n\n")
-	b.WriteString(ratios(found.names, found.rows))
-	b.WriteString("\nFrom npm: mcp-server-commands 0.5.0 and @mako10k/mcp-shell-server 2.7.1, the latter told not to ask a model about each command; past its limit of output it answers while the command still runs, and its peak is that up to the answer. Desktop Commander is left out: at its start it looks for the network and installs a browser.\n")
-	for _, note := range found.notes {
-		b.WriteString("\n- " + strings.ReplaceAll(note, "\n", " "))
-	}
-	if found.notes != nil {
-		b.WriteString("\n")
-	}
-	return b.String() + goalTable(found.rows)
-}
-
-// goalTable judges the sandboxed shell-exec of rows in the order of measureRunning.
-func goalTable(rows []row) string {
-	const ours, firstPeer = 1, 3
-	echo, peer := rows[0].values, math.NaN()
-	for _, v := range echo[min(firstPeer, len(echo)):] {
-		if math.IsNaN(peer) || v < peer {
-			peer = v
+func versions(tables []table) []string {
+	var all []string
+	for _, t := range tables {
+		if t.Version != "" && !slices.Contains(all, t.Version) {
+			all = append(all, t.Version)
 		}
 	}
-	var b strings.Builder
-	b.WriteString("\n| goal of shell-exec, sandboxed | most | measured | held |\n|---|---:|---:|---|\n")
-	for _, g := range []struct {
-		name           string
-		most, measured float64
-		unit           string
-	}{
-		{"`echo hi`, of a bare fork and exec of the shell", 1.5, echo[ours] / echo[0], ""},
-		{"`echo hi`, of the fastest peer", 1.0 / 3, echo[ours] / peer, ""},
-		{rows[3].name, 30, rows[3].values[ours], " ms"},
-		{rows[4].name, 25, rows[4].values[ours], " MB"},
-		{rows[5].name, 32, rows[5].values[ours], " MB"},
-	} {
-		held := "no"
-		switch {
-		case math.IsNaN(g.measured):
-			held = "not measured"
-		case g.measured <= g.most:
-			held = "yes"
-		}
-		fmt.Fprintf(&b, "| %s | %s%s | %s%s | %s |\n", g.name, number(g.most), g.unit, number(g.measured), g.unit, held)
-	}
-	return b.String()
+	return all
 }
 
-// ratios is a table of times, each with what it is of the first in its row.
-func ratios(names []string, rows []row) string {
-	var b strings.Builder
-	b.WriteString("| | " + strings.Join(names, " | ") + " |\n|---|" + strings.Repeat("---:|", len(names)) + "\n")
-	for _, r := range rows {
-		b.WriteString("| " + r.name + " |")
-		for _, v := range r.values {
-			switch {
-			case math.IsNaN(v):
-				b.WriteString(" – |")
-			case math.IsNaN(r.values[0]):
-				fmt.Fprintf(&b, " %s %s |", number(v), r.unit)
-			default:
-				fmt.Fprintf(&b, " %s %s (%.2f) |", number(v), r.unit, v/r.values[0])
+// summary counts the goals that are held and names the others.
+func summary(tables []table) string {
+	held, all, missed := 0, 0, ""
+	for _, t := range tables {
+		for _, r := range t.Results {
+			for _, v := range r.Verdicts {
+				if !v.promised() {
+					continue
+				}
+				all++
+				if v.held() {
+					held++
+				} else {
+					missed += fmt.Sprintf("- %s, %s: %s\n", t.Title, r.Name, v)
+				}
 			}
 		}
-		b.WriteString("\n")
 	}
+	s := fmt.Sprintf("**%d of %d goals are held.**", held, all)
+	if missed != "" {
+		s += " Not held:\n\n" + missed
+	}
+	return strings.TrimRight(s, "\n") + "\n"
+}
+
+func (t table) markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n## %s\n\n%s\n", t.Title, t.About)
+	if t.Failed != "" {
+		fmt.Fprintf(&b, "\nIt could not be measured: `%.300s`\n", t.Failed)
+		return b.String()
+	}
+	sides := t.sides()
+	answers := slices.ContainsFunc(t.Results, func(r result) bool { return r.answer() != "" })
+	b.WriteString("\n| | " + strings.Join(sides, " | "))
+	if answers {
+		b.WriteString(" | found")
+	}
+	b.WriteString(" | of the others |\n|---|" + strings.Repeat("---:|", len(sides)))
+	if answers {
+		b.WriteString("---:|")
+	}
+	b.WriteString("---|\n")
+	for _, r := range t.Results {
+		b.WriteString(r.markdown(sides, answers))
+	}
+	b.WriteString(t.notes())
 	return b.String()
 }
 
-func searchTable(searches []searched) string {
-	var b strings.Builder
-	b.WriteString("\n## Search of the Go source tree, lines counted\n\nThrough `tools/call`, beside a run of ripgrep (from PATH) that counts the same lines; both respect .gitignore and look at hidden files.\n\n| pattern | file-read | ripgrep | ratio | lines |\n|---|---:|---:|---:|---:|\n")
-	for _, s := range searches {
-		lines := s.lines
-		if s.lines != s.rgLines {
-			lines += " / " + s.rgLines
+// sides are the names of the columns, ours first.
+func (t table) sides() []string {
+	var all []string
+	for _, r := range t.Results {
+		for _, c := range r.Cells {
+			if !slices.Contains(all, c.Side) {
+				all = append(all, c.Side)
+			}
 		}
-		fmt.Fprintf(&b, "| `%s` | %s ms | %s ms | %.2f | %s |\n", s.pattern, number(s.ours), number(s.ripgrep), s.ours/s.ripgrep, lines)
 	}
-	return b.String()
+	return all
+}
+
+func (r result) answer() string { return r.Cells[0].Answer }
+
+func (r result) markdown(sides []string, answers bool) string {
+	columns := []string{r.Name}
+	for _, name := range sides {
+		i := slices.IndexFunc(r.Cells, func(c cell) bool { return c.Side == name })
+		if i < 0 || r.Cells[i].Samples == 0 {
+			columns = append(columns, "–")
+		} else {
+			columns = append(columns, number(r.Cells[i].Median)+" "+r.Unit)
+		}
+	}
+	if answers {
+		columns = append(columns, r.answer())
+	}
+	var verdicts []string
+	for _, v := range r.Verdicts {
+		if v.Known || v.promised() {
+			verdicts = append(verdicts, v.String())
+		}
+	}
+	return "| " + strings.Join(append(columns, strings.Join(verdicts, "; ")), " | ") + " |\n"
+}
+
+// String is such as "0.58 of ripgrep (goal 0.65), held".
+func (v verdict) String() string {
+	s := "not measured"
+	if v.Known {
+		s = quantity(v.Measured, v.Unit)
+	}
+	if v.Word != "" {
+		word := " of "
+		if v.Unit != "" {
+			word = " "
+		}
+		s += word + v.Word
+	}
+	if !v.promised() {
+		return s
+	}
+	s += " (goal " + quantity(v.Most, v.Unit) + ")"
+	if v.held() {
+		return s + ", held"
+	}
+	return s + ", **not held**"
+}
+
+func quantity(v float64, unit string) string {
+	switch {
+	case unit != "":
+		return number(v) + " " + unit
+	case v < 0.1:
+		return fmt.Sprintf("%.3f", v)
+	}
+	return fmt.Sprintf("%.2f", v)
+}
+
+// notes tell where answers differ, what failed, what was missing, and what of the
+// samples was disturbed.
+func (t table) notes() string {
+	var b strings.Builder
+	again, disturbed, same, compared := 0, 0, true, false
+	for _, r := range t.Results {
+		again, disturbed = again+r.Again, disturbed+r.Disturbed
+		for _, c := range r.Cells {
+			if c.Failed != "" {
+				fmt.Fprintf(&b, "- %s could not do it (%s): `%s`\n", c.Side, r.Name, oneLine(c.Failed))
+				continue
+			}
+			compared = compared || c.Answer != "" && c.Side != r.Cells[0].Side
+			if c.Answer != r.answer() && c.Answer != "" {
+				same = false
+				fmt.Fprintf(&b, "- %s found %s (%s), ours %s\n", c.Side, c.Answer, r.Name, r.answer())
+			}
+		}
+	}
+	if compared && same {
+		b.WriteString("- All found the same number.\n")
+	}
+	for _, m := range t.Missing {
+		fmt.Fprintf(&b, "- Not installed: %s.\n", m)
+	}
+	if again+disturbed > 0 {
+		fmt.Fprintf(&b, "- Other processes used the machine: %d samples of each side were taken again; %d had to be kept.\n", again, disturbed)
+	}
+	if b.Len() > 0 {
+		return "\n" + b.String()
+	}
+	return ""
+}
+
+func oneLine(s string) string {
+	s = strings.ReplaceAll(strings.ReplaceAll(s, "\n", " "), "`", "'")
+	if len(s) > 200 {
+		s = strings.ToValidUTF8(s[:200], "") + "…"
+	}
+	return s
+}
+
+// line is a result for somebody who waits.
+func (r result) line() string {
+	parts := []string{r.Name}
+	for _, c := range r.Cells {
+		if c.Failed != "" {
+			parts = append(parts, c.Side+" FAILED: "+oneLine(c.Failed))
+		} else {
+			parts = append(parts, c.Side+" "+number(c.Median)+" "+r.Unit)
+		}
+	}
+	for _, v := range r.Verdicts {
+		parts = append(parts, v.String())
+	}
+	if r.Again+r.Disturbed > 0 {
+		parts = append(parts, fmt.Sprintf("again %d, disturbed %d", r.Again, r.Disturbed))
+	}
+	return strings.Join(parts, " | ")
 }
 
 // number has three significant digits.
 func number(v float64) string {
 	switch {
-	case math.IsNaN(v):
-		return "–"
-	case v >= 100:
+	case math.Abs(v) >= 100:
 		return fmt.Sprintf("%.0f", v)
-	case v >= 10:
+	case math.Abs(v) >= 10:
 		return fmt.Sprintf("%.1f", v)
-	case v >= 1:
+	case math.Abs(v) >= 1:
 		return fmt.Sprintf("%.2f", v)
 	}
 	return fmt.Sprintf("%.3f", v)

@@ -18,15 +18,18 @@ type writer struct {
 	direct func(path, content string) error // without a server
 }
 
-// writers are the contenders of the writing jobs, in the order of the columns. The
-// first is the yardstick: what the file system itself takes for a change that is on
-// the disk when it is told.
-func writers(w world, ours, node, peer string) []writer {
-	state := func(name string) string { return filepath.Join(w.state, name) }
-	own := func(name, history string) writer {
+const (
+	durable  = "temp, fsync, rename, fsync"
+	unsynced = referenceName + " (not synced)"
+)
+
+// writers are ours, the file system itself for a change that is on the disk when it
+// is told, and those that do not sync.
+func (w *world) writers() []writer {
+	own := func(name string, flags ...string) writer {
 		return writer{
 			name: name,
-			argv: []string{ours, "--allow-path", w.dir, "--audit-log", state("audit.jsonl"), "--history", history},
+			argv: w.fileWrite(flags...),
 			write: func(path, content string) (string, map[string]any) {
 				return "file_write", map[string]any{"path": path, "content": content, "overwrite": true}
 			},
@@ -36,16 +39,17 @@ func writers(w world, ours, node, peer string) []writer {
 		}
 	}
 	all := []writer{
-		{name: "temp, fsync, rename, fsync", direct: durably},
+		own("file-write"),
+		own("file-write --history off", "--history", "off"),
+		{name: durable, direct: durably},
 		{name: "os.WriteFile (not synced)", direct: func(path, content string) error { return os.WriteFile(path, []byte(content), 0o644) }},
-		own("file-write", state("history")),
-		own("file-write --history off", "off"),
 	}
-	if _, err := os.Stat(peer); err != nil {
+	argv := w.reference()
+	if argv == nil {
 		return all
 	}
 	return append(all, writer{
-		name: "server-filesystem (not synced)", argv: []string{node, peer, w.dir},
+		name: unsynced, argv: argv,
 		write: func(path, content string) (string, map[string]any) {
 			return "write_file", map[string]any{"path": path, "content": content}
 		},
@@ -88,95 +92,87 @@ type work struct {
 	dir    string
 }
 
-func (w work) put(path, content string) error {
+func (w work) put(path, content string) (time.Duration, error) {
 	if w.direct != nil {
-		return w.direct(path, content)
+		began := time.Now()
+		err := w.direct(path, content)
+		return time.Since(began), err
 	}
-	tool, args := w.write(path, content)
-	return w.client.tool(tool, args)
+	_, took, err := w.client.call(toolCall(w.write(path, content)))
+	return took, err
 }
 
 // change replaces a line; without a server, the file is read and written.
-func (w work) change(path, old, new string) error {
+func (w work) change(path, old, new string) (time.Duration, error) {
 	if w.direct == nil {
-		tool, args := w.edit(path, old, new)
-		return w.client.tool(tool, args)
+		_, took, err := w.client.call(toolCall(w.edit(path, old, new)))
+		return took, err
 	}
+	began := time.Now()
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return w.direct(path, string(bytes.Replace(b, []byte(old), []byte(new), 1)))
+	err = w.direct(path, string(bytes.Replace(b, []byte(old), []byte(new), 1)))
+	return time.Since(began), err
 }
 
-func measureWriting(w world, ours, node, peer string, calls int) ([]writer, []row, error) {
-	all := writers(w, ours, node, peer)
-	ready := make([]work, len(all))
-	for i, one := range all {
-		ready[i] = work{writer: one, dir: filepath.Join(w.dir, fmt.Sprint("writer-", i))}
-		if err := os.Mkdir(ready[i].dir, 0o755); err != nil {
-			return nil, nil, err
+// writing lets all do the same changes.
+func writing(w *world) ([]measurement, error) {
+	var ready []work
+	for i, one := range w.writers() {
+		do := work{writer: one, dir: filepath.Join(w.dir, fmt.Sprint("writer-", i))}
+		if err := os.Mkdir(do.dir, 0o755); err != nil {
+			return nil, err
 		}
-		if one.argv == nil {
-			continue
+		if one.argv != nil {
+			c, err := w.serve(one.argv...)
+			if err != nil {
+				return nil, err
+			}
+			do.client = c
 		}
-		cl, err := start(one.argv)
-		if err != nil {
-			return nil, nil, err
-		}
-		defer cl.stop()
-		ready[i].client = cl
+		ready = append(ready, do)
 	}
-	var rows []row
-	for _, job := range writingJobs(calls) {
-		fmt.Fprintln(os.Stderr, "bench:", job.name)
-		r, err := job.measure(ready)
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", job.name, err)
+	var all []measurement
+	for _, job := range writingJobs(max(w.calls/10, 3), w.samples) {
+		m := measurement{name: job.name, unit: "ms", samples: job.times, goals: []goal{
+			{word: "that by hand", of: []string{durable}}, {word: referenceName, of: []string{unsynced}},
+		}}
+		for _, one := range ready {
+			m.sides = append(m.sides, side{one.name, func(round int) (sample, error) {
+				took, err := job.do(one, round)
+				return sample{value: ms(took)}, err
+			}})
 		}
-		rows = append(rows, r)
+		all = append(all, m)
 	}
-	return all, rows, nil
+	return all, nil
 }
 
 type writingJob struct {
 	name  string
 	times int
-	do    func(w work, n int) error
-}
-
-// measure lets the writers take turns.
-func (j writingJob) measure(ready []work) (row, error) {
-	samples := make([][]float64, len(ready))
-	for n := range j.times {
-		for i, w := range ready {
-			t := time.Now()
-			if err := j.do(w, n); err != nil {
-				return row{}, fmt.Errorf("%s: %w", w.name, err)
-			}
-			samples[i] = append(samples[i], ms(time.Since(t)))
-		}
-	}
-	return row{j.name, "ms", medians(samples)}, nil
+	do    func(w work, n int) (time.Duration, error)
 }
 
 // bigLines make a message of less than the 10 MB at which the reference server ends.
 const bigLines = 160_000
 
-func writingJobs(calls int) []writingJob {
+func writingJobs(calls, samples int) []writingJob {
 	page := strings.Repeat("a line of a small file, as long as this one\n", 4096/44)
 	big := strings.Repeat("a line of a large file, which is about as long as this\n", bigLines)
 	return []writingJob{
-		{"create a file of 4 KB", calls, func(w work, n int) error {
+		{"create a file of 4 KB", calls, func(w work, n int) (time.Duration, error) {
 			return w.put(filepath.Join(w.dir, fmt.Sprintf("new-%d.txt", n)), page)
 		}},
-		{"overwrite a file of 4 KB", calls, func(w work, n int) error {
+		{"overwrite a file of 4 KB", calls, func(w work, n int) (time.Duration, error) {
 			return w.put(filepath.Join(w.dir, "again.txt"), fmt.Sprintf("%06d\n%s", n, page))
 		}},
-		{"create or overwrite a file of 9 MB", 9, func(w work, n int) error {
+		{"create or overwrite a file of 9 MB", samples, func(w work, n int) (time.Duration, error) {
 			return w.put(filepath.Join(w.dir, "big.txt"), "line 0\n"+big)
 		}},
-		{"edit a line of it", 9, func(w work, n int) error {
+		{"edit a line of it", samples, func(w work, n int) (time.Duration, error) {
 			return w.change(filepath.Join(w.dir, "big.txt"), fmt.Sprintf("line %d\n", n), fmt.Sprintf("line %d\n", n+1))
 		}},
 	}
