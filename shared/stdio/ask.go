@@ -69,7 +69,7 @@ func ask[Result any](ctx context.Context, s *session, method mcp.MCPMethod, para
 	}
 	id, answers := s.conn.asks.begin()
 	defer s.conn.asks.end(id)
-	line, err := marshal(question{mcp.JSONRPC_VERSION, id, method, params}, 0)
+	line, err := marshal(question{mcp.JSONRPC_VERSION, id, method, params})
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (s *session) withdraw(id int64) {
 		"jsonrpc": mcp.JSONRPC_VERSION,
 		"method":  mcp.MethodNotificationCancelled,
 		"params":  map[string]any{"requestId": id},
-	}, 0)
+	})
 	s.conn.out.write(line, nil)
 }
 

@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/multiollama/mcp-server/shared/quoted"
 )
 
 const (
@@ -54,6 +57,14 @@ type refusal struct {
 
 // parse reads a line. With a refusal the message is not to be used.
 func parse(line []byte) (message, *refusal) {
+	if m, ok := scan(line); ok {
+		return m, nil
+	}
+	return parseAny(line)
+}
+
+// parseAny is parse for lines of every kind.
+func parseAny(line []byte) (message, *refusal) {
 	if line[0] == '[' && json.Valid(line) {
 		return message{}, &refusal{code: mcp.INVALID_REQUEST, text: "JSON-RPC batches are not part of MCP; send each message on a line of its own"}
 	}
@@ -120,7 +131,12 @@ func key(id json.RawMessage) string {
 // idText is an id as a person writes it.
 func idText(id json.RawMessage) string {
 	var s string
-	if json.Unmarshal(id, &s) == nil {
+	switch {
+	case !bytes.HasPrefix(id, []byte{'"'}):
+		return string(id)
+	case quoted.Plain(id[1:]) == len(id)-2 && utf8.Valid(id):
+		return string(id[1 : len(id)-1])
+	case json.Unmarshal(id, &s) == nil:
 		return s
 	}
 	return string(id)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -147,6 +148,37 @@ func TestLinesComeOutAsTheyWentIn(t *testing.T) {
 		want := []string{"one", "two", strings.TrimSpace(long), "last"}
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%s: %.200q", what, got)
+		}
+	}
+}
+
+// FuzzScan: what is read in one pass encoding/json reads alike.
+func FuzzScan(f *testing.F) {
+	for _, s := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"ping"}`, toolCall(`"a"`, "say"), modern(7, "tools/list", `{}`, ""), ` { "id" : -1.5e3 , "method" : "x" , "params" : { "a" : [ ] , "b" : [ true , null , { } ] } } `,
+		`{"method":"x","method":"y"}`, `{"method":"x","params":{},"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`, `{"method":"x","Id":1}`,
+		`{"method":"x","params":{"_Meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`, `{"method":"x","params":{"_meta":{"io.modelcontextprotocol/protocolversion":"2026-07-28"}}}`,
+		`{"method":"x","id":"\u0061"}`, `{"method":"x","id":"\ud800"}`, `{"method":"x","id":01}`, `{"method":"x","params":{"a":1e}}`, `{"method":"x","params":{"a":[[[`, `{"method":"x"}}`, "{\"method\":\"\xff\"}",
+		cancelled(1), `{"method":"x","params":{"_meta":{"io.modelcontextprotocol\/protocolVersion":"2026-07-28"}}}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		m, ok := scan(line)
+		if !ok {
+			return
+		}
+		want, no := parseAny(bytes.TrimSpace(line))
+		if no != nil || !reflect.DeepEqual(m, want) {
+			t.Errorf("%q is %+v, want %+v %v", line, m, want, no)
+		}
+	})
+}
+
+func TestOrdinaryRequestsAreReadInOnePass(t *testing.T) {
+	for _, line := range []string{toolCall(1, "say"), toolCall(`"\u0061"`, "say"), modern(1, "tools/list", `{}`, ""), `{"jsonrpc":"2.0","method":"notifications/initialized"}`, fmt.Sprintf(initialize, `{}`)} {
+		if _, ok := scan([]byte(line)); !ok {
+			t.Errorf("%s is not", line)
 		}
 	}
 }

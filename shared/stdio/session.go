@@ -45,19 +45,17 @@ var (
 )
 
 func newSession(c *conn, id string) *session {
-	return &session{peer: &peer{}, id: id, conn: c, over: make(chan struct{}), flushed: make(chan struct{})}
+	return &session{peer: &peer{}, id: id, conn: c}
 }
 
 // forRequest is the session of one message. A request of 2026-07-28 says itself
 // what its client is and can; nothing is taken from, or left to, other requests.
 func (s *session) forRequest(m message, of *call) *session {
-	own := newSession(s.conn, s.id)
-	own.call = of
+	own := &session{peer: s.peer, id: s.id, conn: s.conn, call: of}
 	if !m.modern {
-		own.peer = s.peer
 		return own
 	}
-	own.modern = true
+	own.peer, own.modern = &peer{}, true
 	if m.isListen() {
 		own.id = fmt.Sprintf("%s/listen/%d", s.id, s.conn.streams.Add(1))
 		own.stream = m.id
@@ -73,6 +71,7 @@ func (s *session) SessionID() string { return s.id }
 func (s *session) NotificationChannel() chan<- mcp.JSONRPCNotification {
 	s.open.Do(func() {
 		s.notes = make(chan mcp.JSONRPCNotification, maxNotes)
+		s.over, s.flushed = make(chan struct{}), make(chan struct{})
 		go s.forward()
 	})
 	return s.notes
@@ -108,7 +107,7 @@ func (s *session) send(n mcp.JSONRPCNotification) {
 	if s.stream != nil {
 		n = marked(n, s.stream)
 	}
-	line, err := marshal(n, 0)
+	line, err := marshal(n)
 	if err != nil {
 		s.conn.o.Log.Error("a notification could not be encoded", "method", n.Method, "error", err)
 		return
@@ -147,7 +146,9 @@ func (s *session) end() {
 // forget is end for a session whose output may be stuck: it does not wait.
 func (s *session) forget() {
 	s.open.Do(func() {})
-	close(s.over)
+	if s.notes != nil {
+		close(s.over)
+	}
 }
 
 // SubscriptionFilter is what a listening client opted in to. From 2026-07-28 on

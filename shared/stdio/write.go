@@ -7,6 +7,8 @@ import (
 	"io"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/multiollama/mcp-server/shared/quoted"
 )
 
 // output is the only way to the client. One Write per message: a line is never
@@ -76,6 +78,9 @@ func encode(m mcp.JSONRPCMessage, id json.RawMessage) []byte {
 	var structure json.RawMessage
 	switch r := m.(type) {
 	case mcp.JSONRPCResponse:
+		if line := plainLine(r.Result, id); line != nil {
+			return line
+		}
 		r.ID = own
 		r.Result, structure = plain(r.Result)
 		m = r
@@ -83,19 +88,60 @@ func encode(m mcp.JSONRPCMessage, id json.RawMessage) []byte {
 		r.ID = own
 		m = r
 	}
-	line, err := marshal(m, 2*len(structure)+512) // as a rule, the text once and the structure once
+	line, err := marshal(m)
 	if err != nil {
-		line, _ = marshal(mcp.JSONRPCError{JSONRPC: mcp.JSONRPC_VERSION, ID: own, Error: internalError().Error}, 0)
+		line, _ = marshal(mcp.JSONRPCError{JSONRPC: mcp.JSONRPC_VERSION, ID: own, Error: internalError().Error})
 		return line
 	}
 	return withStructure(line, structure)
+}
+
+// plainLine is the line of a result of nothing but text and structured content that is
+// JSON already, as nearly all are; nil for any other. It is what marshal would write.
+func plainLine(result any, id json.RawMessage) []byte {
+	r, ok := toolResultOf(result)
+	structured := len(r.RawStructuredContent) > 0
+	if !ok || id == nil || r.Meta != nil || r.ResultType != "" || r.InputRequests != nil || r.RequestState != "" || !structured && r.StructuredContent != nil {
+		return nil
+	}
+	size := len(id) + len(r.RawStructuredContent) + 256
+	for _, c := range r.Content {
+		t, ok := c.(mcp.TextContent)
+		if !ok || t.Annotations != nil || t.Meta != nil || t.Type != mcp.ContentTypeText {
+			return nil
+		}
+		size += len(t.Text) + len(t.Text)/8 + 64
+	}
+	line := append(make([]byte, 0, size), `{"jsonrpc":"2.0","id":`...)
+	line = append(append(line, id...), `,"result":{"content":[`...)
+	for i, c := range r.Content {
+		if i > 0 {
+			line = append(line, ',')
+		}
+		line = append(line, `{"type":"text","text":`...)
+		line = append(quoted.Append(line, c.(mcp.TextContent).Text), '}')
+	}
+	line = append(line, ']')
+	if r.IsError {
+		line = append(line, `,"isError":true`...)
+	}
+	return withStructure(append(line, "}}\n"...), r.RawStructuredContent)
+}
+
+// toolResultOf is the result of a tool, if it is one.
+func toolResultOf(result any) (r mcp.CallToolResult, ok bool) {
+	r, ok = result.(mcp.CallToolResult)
+	if p, isPointer := result.(*mcp.CallToolResult); isPointer && p != nil {
+		r, ok = *p, true
+	}
+	return r, ok
 }
 
 // withStructure puts structured content that is JSON already into the line of a
 // tool's result, whose two last objects it ends. Given to encoding/json it would
 // be scanned and copied at every level around it.
 func withStructure(line []byte, structure json.RawMessage) []byte {
-	if structure == nil {
+	if len(structure) == 0 {
 		return line
 	}
 	if bytes.IndexByte(structure, '\n') >= 0 {
@@ -130,10 +176,7 @@ type toolResult struct {
 // plain is a result in the form that is encoded quickest, and apart from it the
 // structured content that is JSON already.
 func plain(result any) (form any, structure json.RawMessage) {
-	r, ok := result.(mcp.CallToolResult)
-	if p, isPointer := result.(*mcp.CallToolResult); isPointer && p != nil {
-		r, ok = *p, true
-	}
+	r, ok := toolResultOf(result)
 	if !ok {
 		return result, nil
 	}
@@ -148,16 +191,16 @@ func plain(result any) (form any, structure json.RawMessage) {
 	return toolResult{r.Meta, r.ResultType, content, structured, r.IsError, r.InputRequests, r.RequestState}, structure
 }
 
-// marshal is v as one line, its end included, in a buffer of at least size bytes. Values come from handlers: one
-// that panics while it is encoded is an error like any other.
-func marshal(v any, size int) (line []byte, err error) {
+// marshal is v as one line, its end included. Values come from handlers: one that
+// panics while it is encoded is an error like any other.
+func marshal(v any) (line []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("encoding panicked: %v", p)
 		}
 	}()
-	b := bytes.NewBuffer(make([]byte, 0, size))
-	e := json.NewEncoder(b)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	err = e.Encode(v)
 	return b.Bytes(), err

@@ -1,0 +1,244 @@
+package stdio
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/multiollama/mcp-server/shared/quoted"
+)
+
+// scan reads a line that is an ordinary request or notification, in one pass and
+// without copying. Whatever is out of the ordinary (a member that stands twice or is
+// spelt in other letters, an escape in a name, an answer, what is no JSON) it leaves to
+// encoding/json: where it says ok, both read the same.
+func scan(line []byte) (m message, ok bool) {
+	s := scanner{b: line}
+	params := false
+	ok = s.object(func(name []byte) bool {
+		switch string(name) {
+		case "jsonrpc":
+			return s.value(0)
+		case "id":
+			if m.id != nil {
+				return false
+			}
+			m.id = usable(s.of(s.value))
+			return m.id != nil
+		case "method":
+			if m.method != "" {
+				return false
+			}
+			method, ok := s.text()
+			m.method = string(method)
+			return ok
+		case "params":
+			if params {
+				return false
+			}
+			params = true
+			return s.params(&m)
+		}
+		return false
+	})
+	s.space()
+	if !ok || s.at < len(line) || m.method == "" {
+		return message{}, false
+	}
+	m.key = key(m.id)
+	return m, true
+}
+
+// params reads what the transport has to know of them: the version of a request of
+// 2026-07-28.
+func (s *scanner) params(m *message) bool {
+	known := false
+	return s.object(func(name []byte) bool {
+		switch {
+		case string(name) == "_meta" && !known:
+			known = true
+			return s.meta(m)
+		case bytes.EqualFold(name, metaKey) || bytes.EqualFold(name, requestKey):
+			return false
+		}
+		return s.value(0)
+	})
+}
+
+var (
+	metaKey    = []byte("_meta")
+	requestKey = []byte("requestId")
+	versionKey = []byte(mcp.MetaKeyProtocolVersion)
+)
+
+func (s *scanner) meta(m *message) bool {
+	known := false
+	return s.object(func(name []byte) bool {
+		switch {
+		case string(name) == mcp.MetaKeyProtocolVersion && !known:
+			known = true
+			version, ok := s.text()
+			m.modern = mcp.IsModernProtocol(string(version))
+			return ok
+		case bytes.EqualFold(name, versionKey):
+			return false
+		}
+		return s.value(0)
+	})
+}
+
+// scanner is a place in a line. Its methods say false where what stands there is not
+// what they read, or not JSON.
+type scanner struct {
+	b  []byte
+	at int
+}
+
+// maxNested is how deep values may be nested; encoding/json judges what is deeper.
+const maxNested = 64
+
+func (s *scanner) space() {
+	for s.at < len(s.b) && (s.b[s.at] == ' ' || s.b[s.at] == '\t' || s.b[s.at] == '\r' || s.b[s.at] == '\n') {
+		s.at++
+	}
+}
+
+// take reads c, and the space before it.
+func (s *scanner) take(c byte) bool {
+	s.space()
+	if s.at == len(s.b) || s.b[s.at] != c {
+		return false
+	}
+	s.at++
+	return true
+}
+
+// of is what read goes over.
+func (s *scanner) of(read func(depth int) bool) json.RawMessage {
+	s.space()
+	start := s.at
+	if !read(0) {
+		return nil
+	}
+	return s.b[start:s.at]
+}
+
+// object reads an object; member reads the value of each name.
+func (s *scanner) object(member func(name []byte) bool) bool {
+	if !s.take('{') {
+		return false
+	}
+	if s.take('}') {
+		return true
+	}
+	for {
+		name, ok := s.text()
+		if !ok || !s.take(':') || !member(name) {
+			return false
+		}
+		if !s.take(',') {
+			return s.take('}')
+		}
+	}
+}
+
+// text reads a text without escapes.
+func (s *scanner) text() ([]byte, bool) {
+	s.space()
+	start := s.at
+	if !s.quoted() {
+		return nil, false
+	}
+	inner := s.b[start+1 : s.at-1]
+	return inner, quoted.Plain(inner) == len(inner)
+}
+
+func (s *scanner) quoted() bool {
+	if s.at == len(s.b) || s.b[s.at] != '"' {
+		return false
+	}
+	size, wrong := quoted.Valid(s.b[s.at:])
+	s.at += size
+	return wrong == 0
+}
+
+// value reads a value of any kind.
+func (s *scanner) value(depth int) bool {
+	s.space()
+	if s.at == len(s.b) || depth > maxNested {
+		return false
+	}
+	switch c := s.b[s.at]; {
+	case c == '"':
+		return s.quoted()
+	case c == '{':
+		return s.object(func([]byte) bool { return s.value(depth + 1) })
+	case c == '[':
+		return s.list(depth)
+	case c == '-' || '0' <= c && c <= '9':
+		return s.number()
+	}
+	return s.word("true") || s.word("false") || s.word("null")
+}
+
+func (s *scanner) word(w string) bool {
+	end := s.at + len(w)
+	if end > len(s.b) || string(s.b[s.at:end]) != w {
+		return false
+	}
+	s.at = end
+	return true
+}
+
+func (s *scanner) list(depth int) bool {
+	s.at++
+	if s.take(']') {
+		return true
+	}
+	for s.value(depth + 1) {
+		if !s.take(',') {
+			return s.take(']')
+		}
+	}
+	return false
+}
+
+// number reads -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?.
+func (s *scanner) number() bool {
+	if s.b[s.at] == '-' {
+		s.at++
+	}
+	if s.is("0") {
+		s.at++
+	} else if !s.digits() {
+		return false
+	}
+	if s.is(".") {
+		s.at++
+		if !s.digits() {
+			return false
+		}
+	}
+	if !s.is("eE") {
+		return true
+	}
+	s.at++
+	if s.is("+-") {
+		s.at++
+	}
+	return s.digits()
+}
+
+func (s *scanner) is(any string) bool {
+	return s.at < len(s.b) && strings.IndexByte(any, s.b[s.at]) >= 0
+}
+
+func (s *scanner) digits() bool {
+	start := s.at
+	for s.at < len(s.b) && '0' <= s.b[s.at] && s.b[s.at] <= '9' {
+		s.at++
+	}
+	return s.at > start
+}
