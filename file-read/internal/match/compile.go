@@ -7,6 +7,7 @@ import (
 
 	"github.com/multiollama/mcp-server/file-read/internal/dfa"
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/text"
 )
 
 // Compile reads an expression. What it cannot read is [fault.ParamInvalid] in
@@ -26,6 +27,9 @@ func Compile(expr string, o Options) (*Pattern, error) {
 			return nil, fault.New(fault.ParamInvalid, "the pattern names a line break, but every line is matched by itself", "Ask for multiline, or leave the line break out")
 		}
 		tree = edit(tree, withinLine)
+	}
+	if p.utf8, err = text.Lookup("utf-8"); err != nil {
+		return nil, err
 	}
 	if err := p.build(tree); err != nil {
 		return nil, err

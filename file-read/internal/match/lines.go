@@ -35,12 +35,11 @@ func (s *search) lines(block []byte) {
 	}
 	from, counted := 0, 0
 	for !s.stop && from < len(block) {
-		m, ok := s.look.next(s.ctx, from)
+		found, ok := s.look.next(s.ctx, from)
 		if !ok {
 			break
 		}
-		m.start = startOfLine(block, from, m.at)
-		m.at = s.matchStart(block, m)
+		m := s.hit(block, from, found)
 		s.line += int64(bytes.Count(block[counted:m.start], lineFeed))
 		counted = m.start
 		s.take(block, m)
@@ -66,15 +65,18 @@ func (s *search) count(size int) {
 	}
 }
 
-// matchStart is where the match in a line begins.
-func (s *search) matchStart(block []byte, m span) int {
-	if s.p.exact && s.p.seek.single != nil {
-		return m.at
+// hit is the line of a sighting, and where the match begins in it. The line begins
+// at or after from.
+func (s *search) hit(block []byte, from int, found sighting) span {
+	m := span{startOfLine(block, from, found.at), found.end, found.at}
+	if found.begins {
+		return m
 	}
+	m.at = m.start
 	if loc := s.p.find(s.ctx, s.p.whole, block[m.start:m.end]); loc != nil {
-		return m.start + loc[0]
+		m.at += loc[0]
 	}
-	return m.start // the context has ended
+	return m // without a match the context has ended
 }
 
 // stepEnd is the end of a line, its line feed excluded, at most step bytes from

@@ -45,11 +45,10 @@ func (l *lookout) begin(block []byte) {
 }
 
 // next is the first matching line at or after from, which is where a line
-// begins: where it ends, and some place in it or at its end. What it answers
-// when ctx has ended means nothing.
-func (l *lookout) next(ctx context.Context, from int) (span, bool) {
+// begins. What it answers when ctx has ended means nothing.
+func (l *lookout) next(ctx context.Context, from int) (sighting, bool) {
 	for from < len(l.block) && ctx.Err() == nil {
-		var m span
+		var m sighting
 		var ok bool
 		switch {
 		case l.told < len(l.places) || l.machineAlone():
@@ -63,7 +62,7 @@ func (l *lookout) next(ctx context.Context, from int) (span, bool) {
 			return m, true
 		}
 	}
-	return span{}, false
+	return sighting{}, false
 }
 
 // machineAlone says that the machine is run without the seeker.
@@ -81,25 +80,25 @@ func (l *lookout) works() bool {
 
 // bySeeker looks at lines in which the seeker finds something. Without a hit it
 // says from where on there may be one.
-func (l *lookout) bySeeker(ctx context.Context, from int) (span, int, bool) {
+func (l *lookout) bySeeker(ctx context.Context, from int) (sighting, int, bool) {
 	misses := 0
 	at := l.p.seek.next(l.block, from, &misses)
 	if at < 0 {
 		l.account(misses*missCost, len(l.block)-from)
-		return span{}, len(l.block), false
+		return sighting{}, len(l.block), false
 	}
 	end := endOfLine(l.block, at)
 	if l.p.exact {
 		l.account(misses*missCost, end+1-from)
-		return span{at: at, end: end}, from, true
+		return sighting{at, end, l.p.seek.single != nil}, from, true
 	}
 	line := l.block[startOfLine(l.block, from, at):end]
 	if l.matches(ctx, line) {
 		l.account(misses*missCost, end+1-from)
-		return span{at: at, end: end}, from, true
+		return sighting{at: at, end: end}, from, true
 	}
 	l.account(misses*missCost+lineCost+byteCost*len(line), end+1-from)
-	return span{}, end + 1, false
+	return sighting{}, end + 1, false
 }
 
 // account takes note of what the seeker cost over so many bytes, and leaves the
@@ -133,9 +132,9 @@ func (l *lookout) unsure(line []byte) bool {
 
 // byMachine gives the next place that the machine has found, or runs it over the
 // next part of the block.
-func (l *lookout) byMachine(ctx context.Context, from int) (span, int, bool) {
+func (l *lookout) byMachine(ctx context.Context, from int) (sighting, int, bool) {
 	if l.told == len(l.places) {
-		return span{}, l.run(from), false
+		return sighting{}, l.run(from), false
 	}
 	at := l.places[l.told]
 	l.told++
@@ -143,10 +142,10 @@ func (l *lookout) byMachine(ctx context.Context, from int) (span, int, bool) {
 	if l.p.prog.Approximate() {
 		line := l.block[startOfLine(l.block, from, at):end]
 		if l.unsure(line) && l.p.find(ctx, l.p.whole, line) == nil {
-			return span{}, end + 1, false
+			return sighting{}, end + 1, false
 		}
 	}
-	return span{at: at, end: end}, from, true
+	return sighting{at: at, end: end}, from, true
 }
 
 // run has the machine look for places, and says where the first may be.
@@ -170,12 +169,12 @@ func (l *lookout) run(from int) int {
 }
 
 // byRegexp runs the expression over as many lines at once as one step allows.
-func (l *lookout) byRegexp(ctx context.Context, from int) (span, int, bool) {
+func (l *lookout) byRegexp(ctx context.Context, from int) (sighting, int, bool) {
 	end := stepEnd(l.block, from, l.p.step)
 	loc := l.p.find(ctx, l.p.whole, l.block[from:end])
 	if loc == nil {
-		return span{}, end + 1, false
+		return sighting{}, end + 1, false
 	}
 	at := from + loc[0]
-	return span{at: at, end: endOfLine(l.block, at)}, from, true
+	return sighting{at: at, end: endOfLine(l.block, at)}, from, true
 }

@@ -1,7 +1,7 @@
 // Package match finds the lines of a stream that a regular expression matches.
 //
-// It refuses to open files, to start goroutines, and to run anything whose time
-// is not linear in the text: expressions are RE2, so \d, \w and \b know ASCII
+// It refuses to open files, to start goroutines where it is not given a large
+// file by offset, and to run anything whose time is not linear in the text: expressions are RE2, so \d, \w and \b know ASCII
 // only, and there is no lookaround and no backreference. It refuses to hold a
 // whole file, except where a pattern may span lines, and then at most [MaxSpan]
 // bytes of it.
@@ -18,6 +18,7 @@ import (
 	"sync"
 
 	"github.com/multiollama/mcp-server/file-read/internal/dfa"
+	"github.com/multiollama/mcp-server/shared/text"
 )
 
 // Limits of what is compiled and searched, in bytes unless they say otherwise.
@@ -53,6 +54,7 @@ type Pattern struct {
 	spans  bool // a match may contain a line feed
 	keepCR bool // the expression names \r
 	sizes  sizes
+	utf8   text.Encoding
 
 	patience int // bytes that one call of the regexp package may take
 	step     int // bytes of lines that one such call is given

@@ -73,6 +73,13 @@ func (p *Pattern) giveBack(s *search) {
 // ends, line feed excluded, and where the match begins.
 type span struct{ start, end, at int }
 
+// A sighting is some place in a line that matches, or at its end: where the line
+// ends, and whether the match begins there.
+type sighting struct {
+	at, end int
+	begins  bool
+}
+
 // run searches the stream from its head on.
 func (s *search) run() error {
 	if err := s.begin(); err != nil || s.res.Binary {
@@ -105,7 +112,7 @@ func (s *search) begin() error {
 	}
 	head := s.in.buf[:n]
 	traits := scan.TraitsOf(head)
-	encoding, ok := encodingOf(head, whole, traits)
+	encoding, ok := s.p.encodingOf(head, whole, traits)
 	if !ok {
 		s.res.Binary = true
 		return nil
@@ -128,16 +135,15 @@ var utf8BOM = []byte("\xEF\xBB\xBF")
 // encodingOf tells the encoding of a stream by its first bytes. A stream is
 // binary, and ok false, if they hold a NUL that no encoding explains. Without
 // one it is searched in any case, like everything that ripgrep searches.
-func encodingOf(head []byte, whole bool, traits scan.Traits) (e text.Encoding, ok bool) {
-	utf, err := text.Lookup("utf-8")
-	if err != nil || plain(head, whole, traits) {
-		return utf, err == nil
+func (p *Pattern) encodingOf(head []byte, whole bool, traits scan.Traits) (e text.Encoding, ok bool) {
+	if plain(head, whole, traits) {
+		return p.utf8, true
 	}
 	d := text.Detect(head, whole)
 	if !d.Binary {
 		return d.Encoding, true
 	}
-	return utf, traits&scan.NUL == 0
+	return p.utf8, traits&scan.NUL == 0
 }
 
 // plain says that there is nothing to tell: valid UTF-8, and no escape sequence
