@@ -12,7 +12,8 @@ func (s *shell) checks() []command.Check {
 	if s.settings.Text("sandbox") == "off" {
 		return append(checks, command.Check{Verdict: command.Warn, Subject: "sandbox", Text: "is off: commands can do what the user can", Fix: "Leave --sandbox out"})
 	}
-	if err := s.openSandbox(); err != nil {
+	s.openSandbox()
+	if err := s.box.wait(); err != nil {
 		return append(checks, command.Check{Verdict: command.Bad, Subject: "sandbox", Text: err.Error()})
 	}
 	defer s.box.Close()
@@ -20,7 +21,7 @@ func (s *shell) checks() []command.Check {
 	if s.settings.Text("sandbox") == "required" {
 		missing = command.Bad
 	}
-	for _, p := range s.report {
+	for _, p := range s.box.Report() {
 		c := command.Check{Verdict: command.OK, Subject: "sandbox: " + p.Name, Text: p.Why}
 		switch {
 		case p.Holds:

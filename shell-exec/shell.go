@@ -36,8 +36,7 @@ type shell struct {
 	shell policy.Shell
 	env   process.Environment
 
-	box    *sandbox.Sandbox
-	report sandbox.Report
+	box    *box
 	temp   string // a private directory of commands, gone with the server
 	cache  string // another, which stays
 	store  *output.Store
@@ -123,12 +122,21 @@ func findShell() policy.Shell {
 	return policy.Shell{}
 }
 
-// start makes what only a server at work needs: the sandbox after trying it, the store
-// of outputs, and the runner, which finds detached jobs of before.
+// start makes what only a server at work needs: the sandbox, the store of outputs, and
+// the runner, which finds detached jobs of before. A sandbox that is required was tried
+// when it returns; else the first command waits for that.
 func (s *shell) start(ctx context.Context) error {
-	if err := s.openSandbox(); err != nil {
+	s.openSandbox()
+	if err := s.equip(ctx); err != nil {
 		return err
 	}
+	if s.settings.Text("sandbox") == "required" {
+		return s.box.wait()
+	}
+	return nil
+}
+
+func (s *shell) equip(ctx context.Context) error {
 	if s.settings.Bool("login-path") {
 		path, err := process.LoginPath(ctx, s.env.Server)
 		if err != nil {
@@ -148,11 +156,11 @@ func (s *shell) start(ctx context.Context) error {
 		return fault.From(err)
 	}
 	s.runner, err = process.New(process.Config{
-		Starter: process.Sandboxed(s.box), Store: s.store,
+		Starter: s.box, Store: s.store,
 		Limits: process.Limits{Running: int(s.settings.Count("max-processes")), Time: s.settings.Duration("timeout")},
 		Jobs:   filepath.Join(s.state, "jobs"), Supervisor: append([]string{self, "supervise"}, s.inherited()...),
 	})
-	s.terminals = terminal.New(terminal.Config{Starter: process.Sandboxed(s.box), Store: s.store, Limit: s.settings.Count("max-terminals")})
+	s.terminals = terminal.New(terminal.Config{Starter: s.box, Store: s.store, Limit: s.settings.Count("max-terminals")})
 	s.monitors, s.machine = monitor.New(monitor.Limits{}), monitor.NewSystem(s.dirs)
 	return err
 }
@@ -179,11 +187,10 @@ func openStore(s *settings.Set, state string) (*output.Store, error) {
 	return output.Open(filepath.Join(state, "outputs"), output.Limits{Stream: s.Size("max-file-size"), Total: s.Size("output-size")}, time.Now)
 }
 
-func (s *shell) openSandbox() error {
+// openSandbox begins to try the sandbox.
+func (s *shell) openSandbox() {
 	mode := map[string]sandbox.Mode{"auto": sandbox.Auto, "required": sandbox.Required, "off": sandbox.Off}[s.settings.Text("sandbox")]
-	var err error
-	s.box, s.report, err = sandbox.New(sandbox.Options{Mode: mode, Level: int(s.settings.Count("sandbox-level")), Home: s.home})
-	return err
+	s.box = newBox(sandbox.Options{Mode: mode, Level: s.settings.Count("sandbox-level"), Home: s.home})
 }
 
 // close ends what runs, and gives back what start has made.

@@ -143,7 +143,7 @@ func (s *shell) system(out *statsOut, span time.Duration) error {
 	if self.Descriptors > 0 {
 		out.Server["descriptors"] = float64(self.Descriptors)
 	}
-	for _, p := range s.report {
+	for _, p := range s.box.Report() {
 		out.Sandbox[p.Name] = p.Holds
 	}
 	return nil

@@ -91,7 +91,8 @@ func superviseJob(a command.Act) error {
 	if err := s.prepare(a.Settings.List("allow-path"), nil); err != nil {
 		return err
 	}
-	if err := s.openSandbox(); err != nil {
+	s.openSandbox()
+	if err := s.box.wait(); err != nil {
 		return err
 	}
 	if err := s.makeDirectories(); err != nil {
@@ -106,7 +107,7 @@ func superviseJob(a command.Act) error {
 	signals, stop := process.Signals()
 	defer stop()
 	in, out := io.NopCloser(a.Stdin), nopCloser{a.Stdout}
-	return process.Supervise(process.Config{Starter: process.Sandboxed(s.box), Store: store, Jobs: filepath.Join(s.state, "jobs"), Temp: s.temp}, in, out, signals)
+	return process.Supervise(process.Config{Starter: s.box, Store: store, Jobs: filepath.Join(s.state, "jobs"), Temp: s.temp}, in, out, signals)
 }
 
 // inherited are the settings of this server as flags of another process.
