@@ -8,6 +8,7 @@ import (
 	"context"
 	"os"
 	"runtime/debug"
+	"time"
 
 	"github.com/multiollama/mcp-server/shared/command"
 	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
@@ -18,7 +19,9 @@ var version = "devel"
 
 func main() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(80) // a flood of output should leave the memory to commands; less costs them time
+		// A flood of output should leave the memory to commands; less costs them time, and
+		// the start, which nothing floods.
+		time.AfterFunc(time.Second, func() { debug.SetGCPercent(80) })
 	}
 	// Where there is no inside, the sandbox says so when it is tried.
 	if code, done, _ := sandbox.Enter(wantedLevel(os.Args[1:], os.Getenv("MCP_SHELL_EXEC_SANDBOX_LEVEL"))); done {
