@@ -6,7 +6,7 @@ import "sync"
 // texts have many borders.
 func (p *Pattern) Small(n int) {
 	n = max(n, 4)
-	p.sizes = sizes{head: n, block: 2 * n, run: 3 * n, chunk: 5 * n}
+	p.sizes = sizes{head: n, block: 2 * n, run: 3 * n, chunk: 5 * n, trial: 7 * n, alone: 11 * n}
 }
 
 // Engine names what a pattern is looked for by.

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,18 +98,19 @@ func (r *inPieces) Read(p []byte) (int, error) {
 // FuzzSearch holds every search against one that takes each line by itself, and
 // every search over lines against the regexp package on the whole text.
 func FuzzSearch(f *testing.F) {
-	for _, expr := range []string{"a", "a.b", "^$", `\bfoo\b`, "(?i)k", "[^x]+y", `(?s).`, `\Aa|b\z`, `x*`, `\s+$`, `(a|b)+?c`, "ab|ac", `(?-m:^a$)`, `\x{FFFD}`, "foo(bar)+baz", `\Bx`, `a\nb`, `(?U)a+$`, `[[:^alpha:]]`, `ſtop`} {
-		f.Add(expr, "foo\nxfoo a.b\r\n\r\nabc\nK k\u212a xyzzy\nfoobarbarbaz", false, false, false, 7)
-		f.Add(expr, "a\nb\n\n\nx\r\ny  \n", true, false, true, 1)
-		f.Add(expr, "A.B a.b\nſtop STOP", true, true, false, 100)
+	for _, expr := range []string{"a", "a.b", "^$", `\bfoo\b`, "(?i)k", "[^x]+y", `(?s).`, `\Aa|b\z`, `x*`, `\s+$`, `(a|b)+?c`, "ab|ac", `(?-m:^a$)`, `\x{FFFD}`, "foo(bar)+baz", `\Bx`, `a\nb`, `(?U)a+$`, `[[:^alpha:]]`, `ſtop`, `[0-9]{3}-[A-Z]{2}`, `\p{Cyrillic}{3,}`, `a.*oo|b`, `(?i)masks?`, `gr[ea]y+|f.o`} {
+		f.Add(expr, "foo\nxfoo a.b\r\n\r\nabc\nK k\u212a xyzzy\nfoobarbarbaz", false, false, false, 7, 0)
+		f.Add(expr, "a\nb\n\n\nx\r\ny  \n", true, false, true, 1, 3)
+		f.Add(expr, "A.B a.b\nſtop STOP", true, true, false, 100, 100)
 	}
-	f.Fuzz(func(t *testing.T, expr, data string, fold, fixed, multi bool, piece int) {
+	f.Fuzz(func(t *testing.T, expr, data string, fold, fixed, multi bool, piece, times int) {
 		data = clean(data)
 		p, err := match.Compile(expr, match.Options{FoldCase: fold, Fixed: fixed, Multiline: multi})
 		if err != nil || strings.Contains(expr, "\r") || strings.Contains(expr, `\r`) || strings.Contains(strings.ToLower(expr), `\x`) || strings.Contains(expr, `\0`) || strings.Contains(expr, `\1`) {
 			t.Skip()
 		}
 		p.Small(piece & 511)
+		data = strings.Repeat(data, 1+max(0, min(times, 2000/(len(data)+1))))
 		if fixed {
 			expr = regexp.QuoteMeta(expr)
 		}
@@ -152,10 +154,34 @@ func everyWay(t *testing.T, p *match.Pattern, data string, piece int, check func
 		t.Fatal(err)
 	}
 	check(res)
+	promised(t, p, res)
 	count, err := p.Search(t.Context(), &inPieces{data, piece}, match.Want{CountOnly: true})
 	if err != nil || count.Lines != res.Lines {
 		t.Errorf("counted %d of %d lines, %v", count.Lines, res.Lines, err)
 	}
+}
+
+// promised holds every hit to what the pattern says that it contains.
+func promised(t *testing.T, p *match.Pattern, res match.Result) {
+	t.Helper()
+	required := p.Required()
+	for _, h := range res.Hits {
+		if required != nil && !slices.ContainsFunc(required, func(l match.Literal) bool { return contains(h.Text, l) }) {
+			t.Errorf("%q contains none of %v", h.Text, required)
+		}
+	}
+}
+
+func contains(s string, l match.Literal) bool {
+	if l.Fold {
+		s = strings.Map(func(r rune) rune {
+			if 'A' <= r && r <= 'Z' {
+				r += 'a' - 'A'
+			}
+			return r
+		}, s)
+	}
+	return strings.Contains(s, string(l.Text))
 }
 
 // clean makes data plain UTF-8 text, whose encoding is not in doubt.
@@ -181,7 +207,7 @@ func TestStreamsOfManyBlocks(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
-	exprs := []string{"needle", "(?i)NEEDLE", `ne{2}dle`, `^x*$`, `[0-9]z$`, `\bxx\b`, "é+[^a]", `^\s*needle\s*$`, "zz|yy$"}
+	exprs := []string{"needle", "(?i)NEEDLE", `ne{2}dle`, `[0-9][x-z]{2}`, `[é-ſ]{2}`, `(?i)x.*y`, `^x*$`, `[0-9]z$`, `\bxx\b`, "é+[^a]", `^\s*needle\s*$`, "zz|yy$"}
 	for range 3 {
 		data := randomText(r)
 		for _, expr := range exprs {

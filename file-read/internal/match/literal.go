@@ -195,6 +195,9 @@ type joiner struct {
 func (j *joiner) begin() { j.run = facts{all: []Literal{{}}, ends: true, bare: true} }
 
 func (j *joiner) part(f facts) {
+	if len(f.all) > 1 || len(j.run.all) > 1 {
+		j.some = rarer(j.some, rarer(j.run.rarest(), f.rarest())) // one text may be worth more than many that are longer
+	}
 	if next, ok := product(j.run.all, f.all); ok && f.ends {
 		j.run.all, j.run.bare = next, j.run.bare && f.bare
 		j.some = rarer(j.some, f.some)

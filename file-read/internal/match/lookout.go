@@ -31,12 +31,11 @@ type lookout struct {
 
 // Costs in bytes that the machine looks at in the time.
 const (
-	missCost   = 14       // of a place where a literal only seemed to be
-	lineCost   = 100      // of a line that is looked at in vain
-	byteCost   = 3        // and of each of its bytes
-	patiently  = 16 << 10 // what may be spent beyond what is spared
-	forgetting = 1 << 20  // after so many bytes spared what was before counts half
-	untilAgain = 4 << 20  // bytes before the seeker is tried again
+	missCost = 14  // of a place where a literal only seemed to be
+	lineCost = 100 // of a line that is looked at in vain
+	byteCost = 3   // and of each of its bytes
+
+	forgetting = 1 << 20 // after so many bytes spared what was before counts half
 )
 
 // begin goes on with another block.
@@ -106,8 +105,8 @@ func (l *lookout) bySeeker(ctx context.Context, from int) (sighting, int, bool) 
 func (l *lookout) account(cost, bytes int) {
 	l.spent += cost
 	l.spared += bytes
-	if l.spent > l.spared+patiently && l.works() {
-		l.spent, l.spared, l.alone = 0, 0, untilAgain
+	if l.spent > l.spared+l.p.sizes.trial && l.works() {
+		l.spent, l.spared, l.alone = 0, 0, l.p.sizes.alone
 	}
 	if l.spared > forgetting {
 		l.spent, l.spared = l.spent/2, l.spared/2

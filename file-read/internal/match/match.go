@@ -68,9 +68,12 @@ type sizes struct {
 	block int // what is searched at a time
 	run   int // what the program is run over at a time
 	chunk int // what is searched at the same time as other parts of a file
+
+	trial int // what the seeker may cost beyond what it spares, see lookout
+	alone int // what the machine is run over alone, before the seeker is tried again
 }
 
-var defaultSizes = sizes{head: 64 << 10, block: 256 << 10, run: 64 << 10, chunk: 1 << 20}
+var defaultSizes = sizes{head: 64 << 10, block: 256 << 10, run: 64 << 10, chunk: 1 << 20, trial: 16 << 10, alone: 4 << 20}
 
 // Want says how much of what matches is told. The zero value wants every
 // matching line.

@@ -37,8 +37,10 @@ func (l Literal) rankOf(i int) int {
 }
 
 // rarity is about how many bits of luck it takes to meet one of the literals at
-// a place; less than none for a set that says nothing.
+// a place, less what it costs to look for several; less than none for a set that
+// says nothing.
 func rarity(set []Literal) float64 {
+	const several = 3
 	if len(set) == 0 {
 		return -1
 	}
@@ -49,6 +51,9 @@ func rarity(set []Literal) float64 {
 			bits += 254 - l.rankOf(i)
 		}
 		chance += math.Exp2(-float64(bits) / 16)
+	}
+	if len(set) > 1 {
+		return -math.Log2(chance) - several
 	}
 	return -math.Log2(chance)
 }
