@@ -120,6 +120,7 @@ func TestEncodings(t *testing.T) {
 		{"a NUL makes a file binary", "needle\nneedle\x00\n", "", true, []string{}},
 		{"control bytes alone do not", "8=FIX\x019=needle\x0135=A\x01\n", "utf-8", false, []string{"1:9:8=FIX\x019=needle\x0135=A\x01"}},
 		{"a NUL after the first 64 KiB ends the search at its line", "needle\n" + strings.Repeat("a line\n", 10000) + "needle\nneedle \x00 needle\nneedle\n", "utf-8", true, []string{"1:1:needle", "10002:1:needle"}},
+		{"and so it does in the line that the first 64 KiB are", strings.Repeat("needle ", 10000) + "\x00\nneedle\n", "utf-8", true, []string{}},
 		{"a character cut by the first 64 KiB changes nothing", strings.Repeat("x", 64<<10-1) + "é\nneedle\n", "utf-8", false, []string{"2:1:needle"}},
 	} {
 		res := search(t, compile(t, "needle", match.Options{}), c.data, match.Want{})

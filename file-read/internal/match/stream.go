@@ -45,7 +45,7 @@ func (s *stream) next() (block []byte, whole bool, err error) {
 		if err := s.fill(); err != nil {
 			return nil, false, err
 		}
-		if i := bytes.LastIndexByte(s.buf[had:s.n], '\n'); i >= 0 {
+		if i := bytes.LastIndexByte(s.buf[min(had, s.n):s.n], '\n'); i >= 0 { // a NUL may have taken bytes back
 			end = had + i + 1
 		}
 	}
