@@ -24,9 +24,20 @@ type client struct {
 	out  *bufio.Reader
 	line []byte // the last answer, while calls come one after the other
 
+	words words // what it said on stderr
+
 	mu      sync.Mutex
 	next    int
 	waiting map[int]chan []byte // nil while calls come one after the other
+}
+
+// words keeps the first of what is written.
+type words struct{ first []byte }
+
+func (w *words) Write(p []byte) (int, error) {
+	const enough = 500
+	w.first = append(w.first, p[:min(len(p), enough-len(w.first))]...)
+	return len(p), nil
 }
 
 // request is a message with room for the id, which is filled in when it is sent.
@@ -56,7 +67,7 @@ func (r request) number(id int) {
 // dial starts a server in a directory of its own, or here, and greets it.
 func dial(dir string, argv []string) (*client, error) {
 	c := &client{cmd: exec.Command(argv[0], argv[1:]...)}
-	c.cmd.Dir = dir
+	c.cmd.Dir, c.cmd.Stderr, c.cmd.WaitDelay = dir, &c.words, time.Second
 	var err error
 	if c.in, err = c.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -78,8 +89,8 @@ func dial(dir string, argv []string) (*client, error) {
 	}
 	if err != nil {
 		c.kill()
-		c.stop()
-		return nil, fmt.Errorf("%s does not answer: %w", argv[0], err)
+		c.cmd.Wait()
+		return nil, fmt.Errorf("%s does not answer: %w: %s", argv[0], err, c.words.first)
 	}
 	return c, nil
 }

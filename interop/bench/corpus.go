@@ -74,9 +74,13 @@ func (w *world) bigTree() (string, error) {
 	})
 }
 
+// logFile is alone in its directory: a server that may read it can read nothing else.
 func (w *world) logFile() (string, error) {
-	return w.made("log.txt", func(name string) error {
-		f, err := os.Create(name)
+	dir, err := w.made("log", func(dir string) error {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return err
+		}
+		f, err := os.Create(filepath.Join(dir, "log.txt"))
 		if err != nil {
 			return err
 		}
@@ -85,6 +89,7 @@ func (w *world) logFile() (string, error) {
 		}
 		return f.Close()
 	})
+	return filepath.Join(dir, "log.txt"), err
 }
 
 // made gives the place of a corpus and makes it unless it is there. What is

@@ -31,8 +31,7 @@ func readingFar(w *world) ([]measurement, error) {
 	if err != nil {
 		return nil, err
 	}
-	argv := w.fileRead(log)
-	argv = append(argv, "--allow-path", w.dir)
+	argv := w.fileRead(treeOf(log), "--allow-path", w.dir)
 	first, _, _ := bytes.Cut(far.text, []byte("\n"))
 	r := toolCall("file_read", map[string]any{"path": log, "offset": farLine, "limit": farCount})
 	whole := toolCall("file_read", map[string]any{"path": near})

@@ -58,7 +58,7 @@ func parse(args []string) (options, error) {
 		return o, err
 	}
 	if o.quick {
-		o.samples, o.calls, o.out = 3, 100, "-"
+		o.samples, o.calls, o.out = min(o.samples, 3), min(o.calls, 100), "-"
 	}
 	if o.cache != "" {
 		return o, nil
@@ -171,7 +171,11 @@ func (s section) measure(w *world, spare func(int) int) table {
 	began := time.Now()
 	t := table{Key: s.key, Title: s.title, About: s.about, Version: w.version()}
 	defer w.close()
-	all, err := s.prepare(w)
+	var all []measurement
+	err := w.open()
+	if err == nil {
+		all, err = s.prepare(w)
+	}
 	if err != nil {
 		t.Failed = err.Error()
 		fmt.Fprintln(os.Stderr, "bench: FAILED:", err)

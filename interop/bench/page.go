@@ -143,6 +143,9 @@ func (v verdict) String() string {
 	if v.held() {
 		return s + ", held"
 	}
+	if v.Known && quantity(v.Measured, v.Unit) == quantity(v.Most, v.Unit) {
+		s += ", missed by less than is shown"
+	}
 	return s + ", **not held**"
 }
 
@@ -206,6 +209,9 @@ func (r result) line() string {
 			parts = append(parts, c.Side+" FAILED: "+oneLine(c.Failed))
 		} else {
 			parts = append(parts, c.Side+" "+number(c.Median)+" "+r.Unit)
+		}
+		if c.Answer != "" && c.Answer != r.answer() {
+			parts = append(parts, "which FOUND "+c.Answer+", ours "+r.answer())
 		}
 	}
 	for _, v := range r.Verdicts {

@@ -106,3 +106,19 @@ func TestNumbersHaveThreeDigits(t *testing.T) {
 		}
 	}
 }
+
+func TestSectionsAreFoundByTheStartOfTheirKey(t *testing.T) {
+	titles := map[string]bool{}
+	for _, s := range sections {
+		if titles[s.title] {
+			t.Errorf("two tables are called %q, and one would replace the other", s.title)
+		}
+		titles[s.title] = true
+		if !s.wanted("") || !s.wanted("x,"+s.key) || s.wanted("none") {
+			t.Errorf("%s is wanted at the wrong time", s.key)
+		}
+	}
+	if s := (section{key: "search-big"}); !s.wanted("search") || s.wanted("search-small") {
+		t.Error("a key is more than its start")
+	}
+}

@@ -109,6 +109,14 @@ func (r ripgrep) counter(root string, ignore bool, p func(round int) pattern, ar
 	}}
 }
 
+// treeOf is the directory to allow for a search: the place itself or that of a file.
+func treeOf(place string) string {
+	if info, err := os.Stat(place); err == nil && !info.IsDir() {
+		return filepath.Dir(place)
+	}
+	return place
+}
+
 // timed runs a command to its end. That it found nothing, exit code 1, is no failure.
 func timed(cmd *exec.Cmd) (out []byte, took float64, err error) {
 	var b bytes.Buffer
@@ -161,7 +169,7 @@ func searching(root func(*world) (string, error), patterns []pattern, ignore boo
 		if err != nil {
 			return nil, err
 		}
-		c, err := w.serve(w.fileRead(place, w.indexOff()...)...)
+		c, err := w.serve(w.fileRead(treeOf(place), w.indexOff()...)...)
 		if err != nil {
 			return nil, err
 		}
@@ -270,7 +278,7 @@ func firstFew(w *world) ([]measurement, error) {
 		if err != nil {
 			return nil, err
 		}
-		c, err := w.serve(w.fileRead(place, w.indexOff()...)...)
+		c, err := w.serve(w.fileRead(treeOf(place), w.indexOff()...)...)
 		if err != nil {
 			return nil, err
 		}

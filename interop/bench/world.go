@@ -24,7 +24,7 @@ type world struct {
 	loop             string // the server on mcp-go's own loop
 
 	cache string // corpora, kept between runs
-	dir   string // allowed; for files that are small or written
+	dir   string // allowed; for files that are small or written; of one section
 	state string // for audit logs and histories
 
 	samples, calls int
@@ -48,9 +48,6 @@ func newWorld(o options) (*world, error) {
 	if err := os.MkdirAll(w.cache, 0o755); err != nil {
 		return nil, err
 	}
-	if w.dir, err = os.MkdirTemp("", "bench"); err != nil {
-		return nil, err
-	}
 	if w.state, err = os.MkdirTemp("", "bench-state"); err != nil {
 		return nil, err
 	}
@@ -65,9 +62,14 @@ func newWorld(o options) (*world, error) {
 	return w, nil
 }
 
-func (w *world) remove() {
-	os.RemoveAll(w.dir)
-	os.RemoveAll(w.state)
+func (w *world) remove() { os.RemoveAll(w.state) }
+
+// open gives a section a directory of its own; close ends what it left.
+func (w *world) open() error {
+	dir, err := os.MkdirTemp("", "bench")
+	w.dir = dir
+	w.closers = []func(){func() { os.RemoveAll(dir) }}
+	return err
 }
 
 // watch is over this program and the servers that run now.
