@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/multiollama/mcp-server/file-read/internal/lines"
 	"github.com/multiollama/mcp-server/shared/confine"
@@ -64,11 +65,14 @@ func (r *reader) readPath(ctx context.Context, p confine.Path, in readIn, budget
 		return readOut{}, err
 	}
 	defer f.Close()
-	head, whole, err := readHead(f, info.Size)
+	head, whole, err := readAll(f, info.Size, max(budget, headBytes-1))
+	if err == nil && !whole {
+		head, whole, err = readHead(f, info.Size)
+	}
 	if err != nil {
 		return readOut{}, err
 	}
-	found := text.Detect(head, whole)
+	found := text.Detect(head[:min(len(head), headBytes)], whole && len(head) <= headBytes)
 	if in.Encoding != "" {
 		if found.Encoding, err = text.Lookup(in.Encoding); err != nil {
 			return readOut{}, err
@@ -86,7 +90,7 @@ func (r *reader) readPath(ctx context.Context, p confine.Path, in readIn, budget
 	if whole {
 		out, err = readBytes(ctx, head, found.Encoding, want)
 	} else {
-		out, err = readLines(ctx, f, info, found.Encoding, want)
+		out, err = readLines(ctx, f, info.Size, found.Encoding, want)
 	}
 	out.Size, out.MIMEType, out.Encoding = info.Size, found.MIME, found.Encoding.Name()
 	return out, err
@@ -98,30 +102,23 @@ type file interface {
 	io.ReaderAt
 }
 
-// readLines reads a file that fits into one answer at once, so that its hash can
-// be told, and any other by lines, in constant memory.
-func readLines(ctx context.Context, f file, info confine.Info, enc text.Encoding, want lines.Want) (readOut, error) {
-	if info.Size <= int64(want.MaxBytes) {
-		raw := make([]byte, info.Size+1)
-		n, err := f.ReadAt(raw, 0)
-		if err == io.EOF {
-			return readBytes(ctx, raw[:n], enc, want)
-		}
-		if err != nil {
-			return readOut{}, err
-		}
-	} // or it has grown since
-	w, err := readWindow(ctx, f, info.Size, enc, want)
+// readLines reads a file that does not fit into one answer, in constant memory.
+func readLines(ctx context.Context, f file, size int64, enc text.Encoding, want lines.Want) (readOut, error) {
+	w, err := readWindow(ctx, f, size, enc, want)
 	if err != nil {
 		return readOut{}, err
 	}
 	return windowOut(w, want), nil
 }
 
+// readBytes reads the whole of a file, so that its hash can be told.
 func readBytes(ctx context.Context, raw []byte, enc text.Encoding, want lines.Want) (readOut, error) {
-	w, err := readWindow(ctx, bytes.NewReader(raw), int64(len(raw)), enc, want)
-	if err != nil {
-		return readOut{}, err
+	w, ok := wholeWindow(raw, enc, want)
+	if !ok {
+		var err error
+		if w, err = readWindow(ctx, bytes.NewReader(raw), int64(len(raw)), enc, want); err != nil {
+			return readOut{}, err
+		}
 	}
 	out := windowOut(w, want)
 	if w.Start <= 1 && !w.Truncated && w.Cut == 0 && want.Limit == 0 {
@@ -129,6 +126,35 @@ func readBytes(ctx context.Context, raw []byte, enc text.Encoding, want lines.Wa
 		out.SHA256 = hex.EncodeToString(sum[:])
 	}
 	return out, nil
+}
+
+// wholeWindow is the window of all of a text in UTF-8, where it is wanted and may be
+// had as it stands.
+func wholeWindow(raw []byte, enc text.Encoding, want lines.Want) (w lines.Window, ok bool) {
+	if !enc.IsUTF8() || want.Offset != 0 || want.Limit != 0 || len(raw) > want.MaxBytes {
+		return w, false
+	}
+	content := bytes.TrimPrefix(raw, enc.BOM())
+	if len(content) == 0 || hasLongLine(content) {
+		return w, false
+	}
+	count := bytes.Count(content, []byte{'\n'})
+	if content[len(content)-1] != '\n' {
+		count++
+	}
+	return lines.Window{Text: content, Start: 1, Count: count, Total: int64(count)}, true
+}
+
+// hasLongLine says that a line may have to be cut.
+func hasLongLine(content []byte) bool {
+	for len(content) > lines.DefaultMaxLine {
+		end := bytes.LastIndexByte(content[:lines.DefaultMaxLine+1], '\n')
+		if end < 0 {
+			return true
+		}
+		content = content[end+1:]
+	}
+	return false
 }
 
 // readWindow reads UTF-8 where it lies and any other encoding through its decoder.
@@ -146,7 +172,7 @@ func readWindow(ctx context.Context, f file, size int64, enc text.Encoding, want
 
 func windowOut(w lines.Window, want lines.Want) readOut {
 	out := readOut{
-		Content:    strings.ToValidUTF8(string(w.Text), "\uFFFD"),
+		Content:    valid(w.Text),
 		StartLine:  w.Start,
 		LineCount:  w.Count,
 		Truncated:  w.Truncated,
@@ -158,6 +184,14 @@ func windowOut(w lines.Window, want lines.Want) readOut {
 		out.TotalLines = &w.Total
 	}
 	return out
+}
+
+// valid is a text in which every run of bytes that are no character is one U+FFFD.
+func valid(content []byte) string {
+	if utf8.Valid(content) {
+		return string(content)
+	}
+	return strings.ToValidUTF8(string(content), "\uFFFD")
 }
 
 // readMedia answers a binary that the operator allowed, as an image, as audio or
@@ -237,6 +271,20 @@ func (o readOut) Bytes() int64 {
 		return o.Size
 	}
 	return int64(len(o.Content))
+}
+
+// readAll reads a file of most bytes at most, as long as it was when it was opened: one
+// that grows meanwhile is what it was. Of one of /proc the size is not known.
+func readAll(f io.ReaderAt, size int64, most int) (raw []byte, whole bool, err error) {
+	if size <= 0 || size > int64(most) {
+		return nil, false, nil
+	}
+	raw = make([]byte, size)
+	n, err := f.ReadAt(raw, 0)
+	if err == io.EOF {
+		err = nil
+	}
+	return raw[:n], true, err
 }
 
 // readHead reads what detection needs and leaves the file's offset at its start.

@@ -12,9 +12,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/multiollama/mcp-server/file-read/internal/lines"
 	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/mcptest"
+	"github.com/multiollama/mcp-server/shared/text"
 )
 
 func TestReading(t *testing.T) {
@@ -75,6 +77,33 @@ func TestWhatIsToldOfAFile(t *testing.T) {
 	}
 	if d := cmp.Diff(want, out, cmp.AllowUnexported(readOut{})); d != "" {
 		t.Error(d)
+	}
+}
+
+func TestTheWholeOfATextIsTheWindowOfAllItsLines(t *testing.T) {
+	enc, err := text.Lookup("utf-8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("x", lines.DefaultMaxLine)
+	had := 0
+	for _, raw := range []string{
+		"a", "a\n", "a\nb", "\n", "\n\n", "a\r\nb\r\n", "\xef\xbb\xbfa\n", "\xef\xbb\xbf", "", "\xff\n", long, long + "\n", long + "x", long + "\r\n",
+		"a\n" + long + "\nb", "a\n" + long + "x\nb", strings.Repeat("line\n", 100_000), long + "\n" + long + "x",
+	} {
+		want := lines.Want{MaxBytes: 1 << 20}
+		got, ok := wholeWindow([]byte(raw), enc, want)
+		if !ok {
+			continue
+		}
+		had++
+		whole, err := readWindow(t.Context(), strings.NewReader(raw), int64(len(raw)), enc, want)
+		if diff := cmp.Diff(whole, got); diff != "" || err != nil {
+			t.Errorf("%.20q: %v\n%s", raw, err, diff)
+		}
+	}
+	if had != 12 {
+		t.Errorf("%d texts were had at once", had)
 	}
 }
 
