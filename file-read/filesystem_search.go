@@ -21,7 +21,7 @@ func (r *reader) fsSearch(ctx context.Context, in fsSearchIn) (fsOut, error) {
 	if err != nil {
 		return fsOut{}, err
 	}
-	pattern, err := glob.Compile(in.Pattern)
+	pattern, err := compilePath(in.Pattern)
 	if err != nil {
 		return fsOut{}, err
 	}
@@ -34,11 +34,13 @@ func (r *reader) fsSearch(ctx context.Context, in fsSearchIn) (fsOut, error) {
 		exclude = append(exclude, e)
 	}
 	var paths []string
-	_, err = walk.Tree(ctx, p, walk.Options{Recursive: true, Hidden: true, Exclude: exclude}, func(f walk.File) (walk.Step, error) {
-		if pattern.Match(f.Rel) {
-			paths = append(paths, text.Escape(f.Path.Abs()))
+	_, err = walk.All(ctx, p, walk.Options{Recursive: true, Hidden: true, Exclude: exclude}, func(_ context.Context, f walk.File) bool {
+		return pattern.matches(f)
+	}, func(f walk.File, matches bool) bool {
+		if matches {
+			paths = append(paths, text.Escape(f.Path().Abs()))
 		}
-		return walk.Continue, nil
+		return true
 	})
 	return fsOut{cmp.Or(strings.Join(paths, "\n"), "No matches found")}, err
 }

@@ -57,32 +57,63 @@ func (r *reader) find(ctx context.Context, in findIn) (findOut, error) {
 	}
 	out := findOut{Paths: []string{}, pattern: in.Pattern}
 	options := walk.Options{Recursive: in.Recursive || strings.Contains(in.Pattern, "/"), Hidden: true, Gitignore: in.Gitignore}
-	last := ""
-	skipped, err := walk.Tree(ctx, p, options, func(f walk.File) (walk.Step, error) {
+	var last walk.File
+	skipped, err := walk.All(ctx, p, options, func(_ context.Context, f walk.File) bool {
+		return kindIs(f.Type, in.Type) && pattern.matches(f)
+	}, func(f walk.File, matches bool) bool {
 		out.Looked++
-		if !kindIs(f.Type, in.Type) || !pattern.Match(f.Rel) || !comesAfter(f.Rel, after) {
-			return walk.Continue, nil
+		switch {
+		case !matches || after != "" && !comesAfter(f.Rel(), after):
+			return true
+		case len(out.Paths) == in.MaxResults:
+			out.Truncated, out.NextCursor = true, pathCursor(last.Rel())
+			return false
 		}
-		if len(out.Paths) == in.MaxResults {
-			out.Truncated, out.NextCursor = true, pathCursor(last)
-			return walk.Stop, nil
-		}
-		last = f.Rel
-		out.Paths = append(out.Paths, f.Path.String())
-		return walk.Continue, nil
+		last = f
+		out.Paths = append(out.Paths, f.Path().String())
+		return true
 	})
 	out.Skipped = countsOf(skipped)
 	return out, err
 }
 
+// namePattern is a glob for entries of a tree. The zero value means all of them.
+type namePattern struct {
+	glob   glob.Pattern
+	given  bool
+	byName bool // only the name counts, at any depth
+}
+
+func (p namePattern) matches(f walk.File) bool {
+	switch {
+	case !p.given:
+		return true
+	case p.byName:
+		return p.glob.Match(f.Name)
+	}
+	return p.glob.Match(f.Rel())
+}
+
 // compileFind compiles a pattern without a slash for names at any depth, and one
 // with a slash for paths from the start.
-func compileFind(s string) (glob.Pattern, error) {
+func compileFind(s string) (namePattern, error) {
 	s = strings.TrimPrefix(s, "./")
 	if !strings.Contains(s, "/") {
-		return glob.Compile("**/" + s)
+		s = "**/" + s
 	}
-	return glob.Compile(strings.TrimPrefix(s, "/"))
+	return compilePath(strings.TrimPrefix(s, "/"))
+}
+
+// compilePath compiles a pattern for paths from the start. Behind a leading **/, one
+// without another slash is for names.
+func compilePath(s string) (namePattern, error) {
+	name, anyDepth := strings.CutPrefix(s, "**/")
+	byName := anyDepth && name != "" && !strings.Contains(name, "/")
+	if byName {
+		s = name
+	}
+	p, err := glob.Compile(s)
+	return namePattern{glob: p, given: true, byName: byName}, err
 }
 
 func kindIs(t confine.Type, want string) bool {
@@ -98,9 +129,6 @@ func kindIs(t confine.Type, want string) bool {
 // comesAfter compares in the order of the walk: component by component, so that
 // a directory comes before what is in it, and that before its next sibling.
 func comesAfter(rel, last string) bool {
-	if last == "" {
-		return true
-	}
 	byComponent := func(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
 	return byComponent(rel) > byComponent(last)
 }

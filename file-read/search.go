@@ -3,13 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
+	"sync"
 
 	"github.com/multiollama/mcp-server/file-read/internal/match"
 	"github.com/multiollama/mcp-server/file-read/internal/walk"
 	"github.com/multiollama/mcp-server/shared/confine"
-	"github.com/multiollama/mcp-server/shared/glob"
 	"github.com/multiollama/mcp-server/shared/text"
 	"github.com/multiollama/mcp-server/shared/toolkit"
 )
@@ -84,7 +83,8 @@ func (r *reader) search(ctx context.Context, in searchIn) (searchOut, error) {
 // as it grows. Only the goroutine that delivers touches the answer.
 type search struct {
 	pattern *match.Pattern
-	glob    *glob.Pattern
+	glob    namePattern
+	readers sync.Pool // of *confine.Reader
 	want    match.Want
 	output  string
 	max     int  // matching lines
@@ -102,6 +102,7 @@ type found struct {
 
 func newSearch(in searchIn, budget int) (*search, error) {
 	s := &search{output: in.Output, max: in.MaxResults, budget: budget}
+	s.readers.New = func() any { return new(confine.Reader) }
 	s.out.Matches, s.out.Skipped = []string{}, counts{}
 	var err error
 	s.pattern, err = match.Compile(in.Regex, match.Options{FoldCase: in.FoldCase, Fixed: in.Fixed, Multiline: in.Multiline})
@@ -109,11 +110,9 @@ func newSearch(in searchIn, budget int) (*search, error) {
 		return nil, err
 	}
 	if in.Glob != "" {
-		g, err := compileFind(in.Glob)
-		if err != nil {
+		if s.glob, err = compileFind(in.Glob); err != nil {
 			return nil, err
 		}
-		s.glob = &g
 	}
 	switch in.Output {
 	case "files":
@@ -126,8 +125,18 @@ func newSearch(in searchIn, budget int) (*search, error) {
 	return s, nil
 }
 
+// How many files may be searched before those that come first are: with lines, what
+// was found in them is held meanwhile, and perhaps for nothing.
+const (
+	aheadForLines  = 256
+	aheadForCounts = 4096
+)
+
 func (s *search) directory(ctx context.Context, p confine.Path, in searchIn) error {
-	options := walk.Options{Recursive: in.Recursive, Hidden: true, Gitignore: in.Gitignore}
+	options := walk.Options{Recursive: in.Recursive, Hidden: true, Gitignore: in.Gitignore, Ahead: aheadForCounts}
+	if s.output == "lines" {
+		options.Ahead = aheadForLines
+	}
 	s.flat = !in.Recursive
 	done := 0
 	skipped, err := walk.Each(ctx, p, options, s.look, func(f walk.File, got found) bool {
@@ -144,38 +153,47 @@ func (s *search) directory(ctx context.Context, p confine.Path, in searchIn) err
 
 // look searches one file; many run at once.
 func (s *search) look(ctx context.Context, f walk.File) found {
-	if s.glob != nil && !s.glob.Match(f.Rel) {
+	if !s.glob.matches(f) {
 		return found{other: true}
 	}
-	file, _, err := f.Open()
-	if err != nil {
+	r := s.readers.Get().(*confine.Reader)
+	defer s.readers.Put(r)
+	if err := f.OpenReader(r); err != nil {
 		return found{err: err}
 	}
-	defer file.Close()
-	return s.run(ctx, file)
+	return s.run(ctx, r)
 }
 
 // file searches a file that the caller named; glob and ignore rules do not apply.
 func (s *search) file(ctx context.Context, p confine.Path) error {
-	f, _, err := p.Open()
-	if err != nil {
+	var r confine.Reader
+	if err := p.OpenReader(&r); err != nil {
 		return err
 	}
-	defer f.Close()
-	got := s.run(ctx, f)
+	got := s.run(ctx, &r)
 	if got.err == nil {
-		s.take(p, got)
+		s.take(func() confine.Path { return p }, got)
 	}
 	return got.err
 }
 
-func (s *search) run(ctx context.Context, r io.Reader) found {
-	result, err := s.pattern.Search(ctx, r, s.want)
-	return found{result: result, err: err}
+// large is from how many bytes on a file is searched in parts, at the same time.
+const large = 4 << 20
+
+// run searches an open file and closes it.
+func (s *search) run(ctx context.Context, r *confine.Reader) (got found) {
+	defer r.Close()
+	if r.Size() >= large {
+		got.result, got.err = s.pattern.SearchAt(ctx, r, r.Size(), s.want)
+	} else {
+		got.result, got.err = s.pattern.Search(ctx, r, s.want)
+	}
+	return got
 }
 
-// take adds the result of a file to the answer and says whether more is wanted.
-func (s *search) take(p confine.Path, got found) bool {
+// take adds the result of the file at path to the answer and says whether more is
+// wanted.
+func (s *search) take(path func() confine.Path, got found) bool {
 	switch {
 	case got.other:
 		return true
@@ -199,9 +217,9 @@ func (s *search) take(p confine.Path, got found) bool {
 	s.out.Lines += got.result.Lines
 	switch s.output {
 	case "files":
-		s.out.Matches = append(s.out.Matches, p.String())
+		s.out.Matches = append(s.out.Matches, path().String())
 	case "lines":
-		return s.addHits(p.String(), got.result)
+		return s.addHits(path().String(), got.result)
 	}
 	return true
 }

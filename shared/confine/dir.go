@@ -141,8 +141,16 @@ func notAnEntry(name string) error {
 // below is the path of an entry, whatever characters its name has.
 func (d *Dir) below(name string) Path {
 	p := d.path
-	p.rel = path.Join(p.rel, name)
-	p.words = joinWords(p.words, name)
+	words := joinWords(p.words, name)
+	switch {
+	case p.rel == ".":
+		p.rel = name
+	case p.words == p.rel: // the usual case: one text for both
+		p.rel = words
+	default:
+		p.rel += "/" + name
+	}
+	p.words = words
 	return p
 }
 

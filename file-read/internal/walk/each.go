@@ -11,167 +11,169 @@ import (
 	"github.com/multiollama/mcp-server/shared/fault"
 )
 
-// window is how many files are under way at a time: those being worked on, and
-// those that are done but come after one that is not.
-const window = 128
+// Each runs work on every regular file beneath root, several at a time, and hands
+// what comes out to deliver, one at a time, in the order of the walk. When deliver
+// says false, or ctx ends, the context of work ends and Each returns as soon as the
+// calls under way do. File.Dir is open during work only.
+func Each[R any](ctx context.Context, root confine.Path, o Options, work func(context.Context, File) R, deliver func(File, R) bool) (Skipped, error) {
+	return run(ctx, root, &crew[R]{o: o, work: work, deliver: deliver})
+}
 
-// Each runs work on every regular file beneath root, several at a time, and
-// hands what comes out to deliver in the order of the walk, from the goroutine
-// that called Each. When deliver says false, or ctx ends, the context of work
-// ends and Each returns as soon as the calls under way do.
-func Each[R any](outer context.Context, root confine.Path, o Options, work func(context.Context, File) R, deliver func(File, R) bool) (Skipped, error) {
+// All is Each for every entry: directories, each before what is in it, links and
+// special files too.
+func All[R any](ctx context.Context, root confine.Path, o Options, work func(context.Context, File) R, deliver func(File, R) bool) (Skipped, error) {
+	return run(ctx, root, &crew[R]{o: o, work: work, deliver: deliver, all: true})
+}
+
+func run[R any](outer context.Context, root confine.Path, c *crew[R]) (Skipped, error) {
+	top, err := openRoot(root, c.o)
+	if err != nil {
+		return Skipped{}, err
+	}
 	ctx, cancel := context.WithCancel(outer)
-	p := newPipe[R]()
-	defer p.release()
-	defer p.running.Wait()
 	defer cancel()
-	p.start(func() { p.produce(ctx, root, o) })
-	for range runtime.GOMAXPROCS(0) {
-		p.start(func() { p.work(ctx, work) })
+	c.ctx, c.cancel = ctx, cancel
+	c.wake.L = &c.mu
+	if c.o.Ahead <= 0 {
+		c.o.Ahead = usualAhead
 	}
-	stopped := p.deliver(ctx, deliver)
-	cancel()
-	p.running.Wait()
-	if p.caught != nil {
-		panic(p.caught)
+	defer context.AfterFunc(ctx, c.end)()
+	start := &cursor[R]{in: top}
+	c.enlist(start, 0, nil)
+	c.list(start, nil)
+	start.listed, start.start.done = true, true
+	var others sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) - 1 {
+		others.Go(func() { c.guard(c.toil) })
 	}
+	c.guard(c.toil)
+	others.Wait()
+	c.closeAll()
 	switch {
-	case stopped:
-		return p.skipped, nil
+	case c.caught != nil:
+		panic(c.caught)
+	case c.stopped:
+		return c.skipped, nil
 	case outer.Err() != nil: // perhaps after the walk, before the last result
-		return p.skipped, fault.From(outer.Err())
+		return c.skipped, fault.From(outer.Err())
 	}
-	return p.skipped, p.err
+	return c.skipped, nil
 }
 
-// pipe connects the goroutines of one Each. There are window jobs and no more;
-// each goes from free through order and todo back to free.
-type pipe[R any] struct {
-	jobs    [window]job[R]
-	free    chan *job[R]
-	todo    chan *job[R]
-	order   chan *job[R] // has room for all: sending never waits
-	running sync.WaitGroup
-
-	// Set by the goroutine that produces, read when running is done.
-	skipped Skipped
-	err     error
-
-	mu     sync.Mutex
-	caught error // the first panic
-}
-
-// job is one file.
-type job[R any] struct {
-	file   File
-	result R
-	done   chan bool // false: work has panicked
-}
-
-func newPipe[R any]() *pipe[R] {
-	p := &pipe[R]{free: make(chan *job[R], window), todo: make(chan *job[R], window), order: make(chan *job[R], window)}
-	for i := range p.jobs {
-		p.jobs[i].done = make(chan bool, 1)
-		p.free <- &p.jobs[i]
-	}
-	return p
-}
-
-// start runs f in a goroutine of its own.
-func (p *pipe[R]) start(f func()) {
-	p.running.Go(func() { p.guard(f) })
-}
-
-// guard runs f and keeps a panic for the goroutine that called Each, where it
-// can be handled like any other.
-func (p *pipe[R]) guard(f func()) (fine bool) {
+// guard runs f and keeps a panic for the goroutine that called Each, where it can be
+// handled like any other.
+func (c *crew[R]) guard(f func()) {
 	defer func() {
 		if v := recover(); v != nil {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			if p.caught == nil {
-				p.caught = fmt.Errorf("%v\n%s", v, debug.Stack())
+			err := fmt.Errorf("%v\n%s", v, debug.Stack())
+			c.mu.Lock()
+			if c.caught == nil {
+				c.caught = err
 			}
+			c.mu.Unlock()
+			c.end()
 		}
 	}()
 	f()
-	return true
 }
 
-// produce walks the tree and sends its regular files on their way.
-func (p *pipe[R]) produce(ctx context.Context, root confine.Path, o Options) {
-	defer close(p.order)
-	defer close(p.todo)
-	var links, special int
-	p.skipped, p.err = Tree(ctx, root, o, func(f File) (Step, error) {
-		switch f.Type {
-		case confine.File:
-			return p.send(ctx, f)
-		case confine.Symlink:
-			links++
-		case confine.Other:
-			special++
-		}
-		return Continue, nil
-	})
-	p.skipped.Links, p.skipped.Special = links, special
+// end makes all goroutines come back. It may be called several times.
+func (c *crew[R]) end() {
+	c.cancel()
+	c.mu.Lock()
+	c.ended = true
+	c.mu.Unlock()
+	c.wake.Broadcast()
 }
 
-func (p *pipe[R]) send(ctx context.Context, f File) (Step, error) {
-	select {
-	case j := <-p.free:
-		f.held.retain()
-		j.file = f
-		p.order <- j
-		p.todo <- j
-		return Continue, nil
-	case <-ctx.Done():
-		return Continue, nil // the walk itself tells why
-	}
-}
-
-func (p *pipe[R]) work(ctx context.Context, work func(context.Context, File) R) {
-	for j := range p.todo {
-		if ctx.Err() != nil {
+// toil does one unit after the other until there are none left. No lock is held while
+// anything of the caller's runs.
+func (c *crew[R]) toil() {
+	var scratch []confine.Entry
+	c.mu.Lock()
+	for {
+		u, d := c.take()
+		c.mu.Unlock()
+		switch {
+		case u != nil:
+			c.workOn(u)
+		case d != nil:
+			scratch = c.list(d, scratch[:0])
+		default:
 			return
 		}
-		j.done <- p.guard(func() { j.result = work(ctx, j.file) })
-	}
-}
-
-// deliver hands over the results in order, and says whether deliver wanted no
-// more of them.
-func (p *pipe[R]) deliver(ctx context.Context, deliver func(File, R) bool) (stopped bool) {
-	for j := range p.order {
-		select {
-		case fine := <-j.done:
-			if !fine {
-				return false
-			}
-		case <-ctx.Done():
-			return false
+		c.mu.Lock()
+		if u != nil {
+			u.done = true
+		} else {
+			d.listed, d.start.done = true, true
 		}
-		if !deliver(j.file, j.result) {
-			return true
+		c.handOver()
+	}
+}
+
+// workOn does the work on a run of entries.
+func (c *crew[R]) workOn(u *unit[R]) {
+	dir := u.dir
+	if dir == nil { // it was closed because others are open
+		d, err := u.in.path.OpenDir()
+		if err != nil {
+			u.skipped.Unreadable++
+			u.entries = nil
+			return
 		}
-		j.finish()
-		p.free <- j
+		dir = newShared(d)
 	}
-	return false
+	defer dir.release()
+	u.dir = nil
+	for _, e := range u.entries {
+		if c.ctx.Err() != nil {
+			return
+		}
+		u.results = append(u.results, c.work(c.ctx, File{Dir: dir.Dir, Name: e.Name, Type: e.Type, Depth: u.in.depth, in: u.in}))
+	}
 }
 
-// finish lets go of the file and what came out of it.
-func (j *job[R]) finish() {
-	if j.file.held != nil {
-		j.file.held.release()
+// list opens a directory, unless it is the root, and lists it. That it cannot be
+// opened is no error.
+func (c *crew[R]) list(d *cursor[R], scratch []confine.Entry) []confine.Entry {
+	if d.in == nil {
+		f, err := d.above.openChild(d.aboveDir, d.name)
+		if d.aboveDir != nil {
+			d.aboveDir.release()
+			d.aboveDir = nil
+		}
+		if err != nil {
+			d.start.skipped = notOpened(err)
+			return scratch
+		}
+		d.in = f
 	}
-	var none R
-	j.file, j.result = File{}, none
+	entries, left, err := d.in.list(c.ctx, &c.o, scratch)
+	if err != nil {
+		return scratch // the context has ended
+	}
+	d.deeper = c.o.deeper(d.in.depth)
+	if !c.all {
+		entries = onlyFiles(entries, d.deeper, &left)
+	}
+	d.start.skipped = left
+	d.rest = append(make([]confine.Entry, 0, len(entries)), entries...)
+	return entries
 }
 
-// release lets go of the jobs that did not come to an end.
-func (p *pipe[R]) release() {
-	for i := range p.jobs {
-		p.jobs[i].finish()
+// onlyFiles leaves the regular files, and the directories if they are to be entered.
+func onlyFiles(entries []confine.Entry, dirs bool, left *Skipped) []confine.Entry {
+	kept := entries[:0]
+	for _, e := range entries {
+		switch {
+		case e.Type == confine.File, e.Type == confine.Directory && dirs:
+			kept = append(kept, e)
+		case e.Type == confine.Symlink:
+			left.Links++
+		case e.Type == confine.Other:
+			left.Special++
+		}
 	}
+	return kept
 }

@@ -18,7 +18,7 @@ func (o *Oracle) Ignores(name string, dir bool) bool {
 	for {
 		s = s.within(len(full), parseRules(o.files[path.Join(full, ".gitignore")]))
 		component, rest, more := strings.Cut(name[len(full):], "/")
-		if s.ignores(full+component, more || dir) {
+		if s.ignores(full, component, more || dir) {
 			return true
 		}
 		if !more {
@@ -26,4 +26,10 @@ func (o *Oracle) Ignores(name string, dir bool) bool {
 		}
 		full = name[:len(name)-len(rest)]
 	}
+}
+
+// judgePath is judge for a path from the rules' directory.
+func (rs rules) judgePath(path string, dir bool) verdict {
+	i := strings.LastIndexByte(path, '/') + 1
+	return rs.judge(path[:i], path[i:], dir)
 }

@@ -2,7 +2,6 @@ package walk
 
 import (
 	"io"
-	"os"
 	"slices"
 
 	"github.com/multiollama/mcp-server/shared/confine"
@@ -20,8 +19,9 @@ func scopeOf(dir *confine.Dir, entries []confine.Entry, base int, above *scope) 
 	own := false
 	for _, e := range entries {
 		switch {
+		case len(e.Name) < len(".git") || e.Name[0] != '.':
 		case e.Name == ".git" && e.Type == confine.Directory:
-			s = (*scope)(nil).within(base, readRules(dir.Path().Child(".git").Child("info").Child("exclude").Open))
+			s = (*scope)(nil).within(base, readRules(dir.Path().Child(".git").Child("info").Child("exclude").OpenReader))
 		case e.Name == ".git" && e.Type == confine.File: // of a submodule or a linked work tree
 			s = nil
 		case e.Name == ".gitignore" && e.Type == confine.File:
@@ -31,17 +31,17 @@ func scopeOf(dir *confine.Dir, entries []confine.Entry, base int, above *scope) 
 	if !own {
 		return s
 	}
-	return s.within(base, readRules(func() (*os.File, confine.Info, error) { return dir.Open(".gitignore") }))
+	return s.within(base, readRules(func(r *confine.Reader) error { return dir.OpenReader(".gitignore", r) }))
 }
 
 // readRules reads a file with rules; one that cannot be read has none.
-func readRules(open func() (*os.File, confine.Info, error)) rules {
-	f, _, err := open()
-	if err != nil {
+func readRules(open func(*confine.Reader) error) rules {
+	var r confine.Reader
+	if open(&r) != nil {
 		return nil
 	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxRules))
+	defer r.Close()
+	data, err := io.ReadAll(io.LimitReader(&r, maxRules))
 	if err != nil {
 		return nil
 	}
@@ -64,10 +64,10 @@ func fromAbove(root confine.Path) (full string, s *scope) {
 // downTo gathers the rules of a work tree from its top down to, and without, the
 // last of the directories named.
 func downTo(top confine.Path, below []string) (full string, s *scope) {
-	s = (*scope)(nil).within(0, readRules(top.Child(".git").Child("info").Child("exclude").Open))
+	s = (*scope)(nil).within(0, readRules(top.Child(".git").Child("info").Child("exclude").OpenReader))
 	dir := top
 	for _, name := range slices.Backward(below) {
-		s = s.within(len(full), readRules(dir.Child(".gitignore").Open))
+		s = s.within(len(full), readRules(dir.Child(".gitignore").OpenReader))
 		full += name + "/"
 		dir = dir.Child(name)
 	}

@@ -195,7 +195,7 @@ func TestGitListsTheSameFiles(t *testing.T) {
 		ours := []string{}
 		if _, err := walk.Tree(t.Context(), parse(t, dir, "."), walk.Options{Recursive: true, Hidden: true, Gitignore: true}, func(f walk.File) (walk.Step, error) {
 			if f.Type == confine.File {
-				ours = append(ours, f.Rel)
+				ours = append(ours, f.Rel())
 			}
 			return walk.Continue, nil
 		}); err != nil {

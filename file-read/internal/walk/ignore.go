@@ -107,13 +107,12 @@ func (r rule) withGlob(line string, special int, anchored bool) (rule, bool) {
 	return r, ok
 }
 
-// judge says what the rules mean for a path relative to their directory, itself
-// not for what is beneath it.
-func (rs rules) judge(rel string, dir bool) verdict {
-	name := rel[strings.LastIndexByte(rel, '/')+1:]
+// judge says what the rules mean for an entry, itself not for what is beneath it.
+// way leads from the rules' directory to the one it is in: "" or with a slash at the end.
+func (rs rules) judge(way, name string, dir bool) verdict {
 	for i := len(rs) - 1; i >= 0; i-- {
 		r := &rs[i]
-		if r.dirOnly && !dir || !r.matches(rel, name) {
+		if r.dirOnly && !dir || !r.matches(way, name) {
 			continue
 		}
 		if r.negated {
@@ -124,23 +123,29 @@ func (rs rules) judge(rel string, dir bool) verdict {
 	return undecided
 }
 
-func (r *rule) matches(rel, name string) bool {
+func (r *rule) matches(way, name string) bool {
 	switch r.kind {
 	case wholeName:
 		return name == r.text
 	case nameEnding:
 		return strings.HasSuffix(name, r.text)
 	case wholePath:
-		return rel == r.text
+		return len(way)+len(name) == len(r.text) && strings.HasPrefix(r.text, way) && r.text[len(way):] == name
 	case nameGlob:
 		rest, ok := strings.CutPrefix(name, r.text)
 		return ok && r.glob.match(rest)
 	case pathGlob:
-		rest, ok := strings.CutPrefix(rel, r.text)
+		if !strings.HasPrefix(way, r.text[:min(len(r.text), len(way))]) || !endAlike(name, r.glob.ending) {
+			return false // without joining the two, as for most
+		}
+		rest, ok := strings.CutPrefix(way+name, r.text)
 		return ok && r.glob.match(rest)
 	}
 	return false
 }
+
+// endAlike says whether a and b can be the ends of one text.
+func endAlike(a, b string) bool { return strings.HasSuffix(a, b) || strings.HasSuffix(b, a) }
 
 // scope is the rules that hold in a directory: its own, and before them, weaker,
 // those of the directories above it, up to the top of the git work tree.
@@ -158,12 +163,12 @@ func (s *scope) within(base int, rs rules) *scope {
 	return &scope{s, base, rs}
 }
 
-// ignores says whether an entry is ignored. full is its path from the top. What
-// is beneath an ignored directory has to be left out by not going there: no rule
-// can bring it back.
-func (s *scope) ignores(full string, dir bool) bool {
+// ignores says whether an entry is ignored. full is the path from the top of the
+// directory it is in: "" or with a slash at the end. What is beneath an ignored
+// directory has to be left out by not going there: no rule can bring it back.
+func (s *scope) ignores(full, name string, dir bool) bool {
 	for ; s != nil; s = s.above {
-		if v := s.rules.judge(full[s.base:], dir); v != undecided {
+		if v := s.rules.judge(full[s.base:], name, dir); v != undecided {
 			return v == ignored
 		}
 	}

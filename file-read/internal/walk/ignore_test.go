@@ -50,7 +50,7 @@ func TestRulesOfOneFile(t *testing.T) {
 		{"bytes are characters", "?", "é", undecided},
 	} {
 		path, dir := strings.CutSuffix(c.path, "/")
-		if got := parseRules(c.file).judge(path, dir); got != c.want {
+		if got := parseRules(c.file).judgePath(path, dir); got != c.want {
 			t.Errorf("%s: %q on %q gives %d, want %d", c.what, c.file, c.path, got, c.want)
 		}
 	}
@@ -60,7 +60,8 @@ func TestTheRulesNearestToAPathWin(t *testing.T) {
 	top := (*scope)(nil).within(0, parseRules("*.o\n/sub/keep\n"))
 	sub := top.within(len("sub/"), parseRules("!keep.o\n/x\n"))
 	for path, want := range map[string]bool{"sub/a.o": true, "sub/keep.o": false, "sub/keep": true, "sub/x": true, "sub/sub/x": false} {
-		if got := sub.ignores(path, false); got != want {
+		i := strings.LastIndexByte(path, '/') + 1
+		if got := sub.ignores(path[:i], path[i:], false); got != want {
 			t.Errorf("%s: ignored %v", path, got)
 		}
 	}
@@ -75,7 +76,7 @@ func TestNoPatternExplodes(t *testing.T) {
 		{"/" + strings.Repeat("**/*a*/", 100) + "b", strings.Repeat("aaa/", 1000)},
 		{strings.Repeat("[a-z]*", 1000) + "[0-9]", strings.Repeat("a", 4000)},
 	} {
-		if got := parseRules(c.pattern).judge(c.path, false); got != undecided {
+		if got := parseRules(c.pattern).judgePath(c.path, false); got != undecided {
 			t.Errorf("%.20s… matches", c.pattern)
 		}
 	}
@@ -132,7 +133,7 @@ func FuzzIgnore(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, line, path string) {
 		rs := parseRules(line)
-		rs.judge(path, true)
+		rs.judgePath(path, true)
 		if strings.ContainsAny(line, "\n\x00") || len(line) > 30 || len(path) > 30 {
 			return
 		}
@@ -143,10 +144,10 @@ func FuzzIgnore(f *testing.F) {
 			return
 		}
 		slashed := parseRules(line + "/")
-		if got, want := slashed.judge(path, true), rs.judge(path, true); got != want {
+		if got, want := slashed.judgePath(path, true), rs.judgePath(path, true); got != want {
 			t.Errorf("%q with a slash at the end says %d of the directory %q, without %d", line, got, path, want)
 		}
-		if got := slashed.judge(path, false); got != undecided {
+		if got := slashed.judgePath(path, false); got != undecided {
 			t.Errorf("%q says %d of a file", line+"/", got)
 		}
 	})

@@ -67,7 +67,7 @@ func searched(t *testing.T, dir, expr string, o match.Options, w walk.Options) [
 		for _, h := range res.Hits {
 			for n := h.Line; n <= h.Line+int64(strings.Count(h.Text, "\n")); n++ {
 				if n > last {
-					lines = append(lines, fmt.Sprintf("%s:%d", f.Rel, n))
+					lines = append(lines, fmt.Sprintf("%s:%d", f.Rel(), n))
 				}
 				last = max(last, n)
 			}
@@ -185,7 +185,7 @@ func TestRipgrepListsTheSameFiles(t *testing.T) {
 		ours := []string{}
 		_, err := walk.Each(t.Context(), parse(t, dir, "."), c.o, content, func(f walk.File, read string) bool {
 			if read != "" {
-				ours = append(ours, f.Rel+":1")
+				ours = append(ours, f.Rel()+":1")
 			}
 			return true
 		})
@@ -217,7 +217,7 @@ func TestRipgrepStartsInTheMiddleToo(t *testing.T) {
 		return res
 	}, func(f walk.File, res match.Result) bool {
 		for _, h := range res.Hits {
-			ours = append(ours, fmt.Sprintf("%s:%d", f.Rel, h.Line))
+			ours = append(ours, fmt.Sprintf("%s:%d", f.Rel(), h.Line))
 		}
 		return true
 	})

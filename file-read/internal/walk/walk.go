@@ -15,7 +15,6 @@ package walk
 
 import (
 	"os"
-	"sync/atomic"
 
 	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/glob"
@@ -29,22 +28,46 @@ type Options struct {
 	Hidden    bool           // also names that begin with a dot
 	MaxDepth  int            // levels, 1 being the directory itself; 0 for no limit
 	Exclude   []glob.Pattern // of File.Rel; a directory is left out with all in it
+	Ahead     int            // entries worked on before those that come first are delivered; 0 for 128
+	Listings  Listings       // nil: every directory is read
+}
+
+// Listings remembers what directories held, for all who walk. A listing that may be
+// older than what its stamp can tell is for the one who remembers to refuse.
+type Listings interface {
+	Recall(dir confine.Path, at confine.Stamp) (Listing, bool)
+	Remember(dir confine.Path, at confine.Stamp, l Listing)
+}
+
+// deeper says whether the entries of a directory at this depth are visited.
+func (o *Options) deeper(depth int) bool {
+	return o.Recursive && (o.MaxDepth == 0 || depth < o.MaxDepth)
 }
 
 // File is an entry of the tree.
 type File struct {
-	Dir   *confine.Dir // the directory it is in; open as long as the call it is handed to
+	Dir   *confine.Dir // the directory it is in; open while it is worked on or visited
 	Name  string
-	Rel   string // path from the directory walked, with slashes
 	Type  confine.Type
-	Path  confine.Path
 	Depth int // 1 in the directory walked
 
-	held *shared
+	in *folder
 }
+
+// Rel is the path from the directory walked, with slashes.
+func (f File) Rel() string { return f.in.rel(f.Name) }
+
+// Path is the path for others, as Dir's with the name.
+func (f File) Path() confine.Path { return f.in.path.Child(f.Name) }
 
 // Open opens a regular file, relative to its directory.
 func (f File) Open() (*os.File, confine.Info, error) { return f.Dir.Open(f.Name) }
+
+// OpenReader opens a regular file into r, relative to its directory.
+func (f File) OpenReader(r *confine.Reader) error { return f.Dir.OpenReader(f.Name, r) }
+
+// Stamp is the version of the file, which need not be opened for that, and what it is.
+func (f File) Stamp() (confine.Stamp, confine.Type, error) { return f.Dir.StampOf(f.Name) }
 
 // Skipped counts what was not visited. What lies in a directory that was left
 // out is not counted; .git neither.
@@ -67,22 +90,12 @@ const (
 	Stop                 // nowhere
 )
 
-// shared is a directory that is closed when the last of its users is done.
-type shared struct {
-	*confine.Dir
-	users atomic.Int32
-}
-
-func newShared(d *confine.Dir) *shared {
-	s := &shared{Dir: d}
-	s.users.Store(1)
-	return s
-}
-
-func (s *shared) retain() { s.users.Add(1) }
-
-func (s *shared) release() {
-	if s.users.Add(-1) == 0 {
-		_ = s.Close() // it was only read
-	}
+func (s *Skipped) add(t Skipped) {
+	s.Ignored += t.Ignored
+	s.Hidden += t.Hidden
+	s.Denied += t.Denied
+	s.Unreadable += t.Unreadable
+	s.Links += t.Links
+	s.Special += t.Special
+	s.Excluded += t.Excluded
 }

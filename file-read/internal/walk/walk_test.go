@@ -53,8 +53,8 @@ func visited(t *testing.T, root confine.Path, o walk.Options) ([]string, walk.Sk
 	seen := []string{}
 	skipped, err := walk.Tree(t.Context(), root, o, func(f walk.File) (walk.Step, error) {
 		mark := map[confine.Type]string{confine.Directory: "/", confine.Symlink: "@"}[f.Type]
-		seen = append(seen, f.Rel+mark)
-		if f.Depth != 1+strings.Count(f.Rel, "/") || f.Name != filepath.Base(f.Rel) || f.Path.Base() != f.Name {
+		seen = append(seen, f.Rel()+mark)
+		if f.Depth != 1+strings.Count(f.Rel(), "/") || f.Name != filepath.Base(f.Rel()) || f.Path().Base() != f.Name {
 			t.Errorf("%+v", f)
 		}
 		return walk.Continue, nil
@@ -189,8 +189,8 @@ func TestSteps(t *testing.T) {
 	} {
 		var seen []string
 		_, err := walk.Tree(t.Context(), parse(t, dir, "."), walk.Options{Recursive: true}, func(f walk.File) (walk.Step, error) {
-			seen = append(seen, f.Rel)
-			if f.Rel == c.at {
+			seen = append(seen, f.Rel())
+			if f.Rel() == c.at {
 				return c.step, c.err
 			}
 			return walk.Continue, nil
@@ -205,8 +205,8 @@ func TestWhatCannotBeListedIsCounted(t *testing.T) {
 	dir := world(t, "a", "b/1", "c/1", "d/1", "e")
 	var seen []string
 	skipped, err := walk.Tree(t.Context(), parse(t, dir, "."), walk.Options{Recursive: true}, func(f walk.File) (walk.Step, error) {
-		seen = append(seen, f.Rel)
-		if f.Rel == "a" { // what was listed as directories changes
+		seen = append(seen, f.Rel())
+		if f.Rel() == "a" { // what was listed as directories changes
 			must(t, os.RemoveAll(filepath.Join(dir, "b")))
 			must(t, os.RemoveAll(filepath.Join(dir, "c")))
 			must(t, os.Symlink("/", filepath.Join(dir, "c")))
@@ -266,10 +266,10 @@ func TestDeepTrees(t *testing.T) {
 	_, err := walk.Tree(t.Context(), parse(t, dir, "."), walk.Options{Recursive: true}, func(f walk.File) (walk.Step, error) {
 		most = max(most, openFiles()-before)
 		if f.Type == confine.Directory {
-			got = append(got, f.Rel+"/")
+			got = append(got, f.Rel()+"/")
 			return walk.Continue, nil
 		}
-		got = append(got, f.Rel)
+		got = append(got, f.Rel())
 		file, _, err := f.Open()
 		if err == nil {
 			err = file.Close()
