@@ -95,6 +95,9 @@ func dial(dir string, argv []string) (*client, error) {
 	return c, nil
 }
 
+// longest is how long an answer may take before the server is killed.
+const longest = 2 * time.Minute
+
 // ask sends a request and tells how long the answer took. The answer is good until
 // the next one.
 func (c *client) ask(r request) (answer []byte, took time.Duration, err error) {
@@ -107,6 +110,8 @@ func (c *client) ask(r request) (answer []byte, took time.Duration, err error) {
 		c.waiting[id] = ch
 	}
 	r.number(id)
+	hung := time.AfterFunc(longest, c.kill)
+	defer hung.Stop()
 	began := time.Now()
 	_, err = c.in.Write(r)
 	c.mu.Unlock()

@@ -82,6 +82,7 @@ func (o options) do() error {
 	defer w.remove()
 	file := filepath.Join(o.cache, "results.json")
 	found := loadResults(file)
+	found.Beside = w.beside()
 	for _, s := range sections {
 		if s.wanted(o.only) {
 			found.put(s.measure(w, o.spare()))

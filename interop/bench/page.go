@@ -11,7 +11,7 @@ import (
 func page(r results, profiles string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Benchmarks\n\nWritten by `scripts/bench`; run it to have the numbers of your machine. These: %s", r.Machine)
-	fmt.Fprintf(&b, "; servers %s.\n\n", strings.Join(versions(r.Tables), ", "))
+	fmt.Fprintf(&b, "; servers %s, beside %s.\n\n", strings.Join(versions(r.Tables), " and "), strings.Join(r.Beside, ", "))
 	b.WriteString("Every number of ours was taken by MCP on stdio, in turns with those beside it, with everything in the page cache; medians, " +
 		"on which the goals are judged. A goal of 0.65 of a peer is held when ours takes at most 0.65 of its time. " +
 		"Samples during which other processes used the machine were taken again.\n\n")

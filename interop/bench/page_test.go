@@ -22,9 +22,9 @@ func measured() table {
 }
 
 func TestThePageTellsNumbersGoalsAndDifferences(t *testing.T) {
-	text := page(results{Machine: "a machine", Tables: []table{measured()}}, "## Where the time goes\n\nIn the kernel.\n")
+	text := page(results{Machine: "a machine", Beside: []string{"rg 1", "fd 2"}, Tables: []table{measured()}}, "## Where the time goes\n\nIn the kernel.\n")
 	for _, want := range []string{
-		"These: a machine; servers v1.",
+		"These: a machine; servers v1, beside rg 1, fd 2.",
 		"**1 of 3 goals are held.** Not held:",
 		"- " + sections[0].title + ", a word: 5.80 ms (goal 5.00 ms), **not held**",
 		"| | ours | theirs | found | of the others |\n|---|---:|---:|---:|---|\n",

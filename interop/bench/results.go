@@ -20,6 +20,7 @@ type table struct {
 // results are kept between runs, so that one section can be measured alone.
 type results struct {
 	Machine string
+	Beside  []string // programs of others, with their versions
 	Tables  []table
 }
 

@@ -212,12 +212,34 @@ func machine() string {
 		strings.TrimSpace(string(kernel)), runtime.Version(), strings.TrimSpace(string(node)))
 }
 
+// beside names the programs that are measured beside ours, with their versions.
+func (w *world) beside() []string {
+	all := []string{"server-filesystem " + versionOf(w.modules, referencePackage)}
+	for _, name := range []string{"mcp-server-commands", "@mako10k/mcp-shell-server"} {
+		all = append(all, name+" "+versionOf(w.peers, name))
+	}
+	out, _ := exec.Command("go", "version", "-m", w.loop).Output()
+	for line := range strings.Lines(string(out)) {
+		if f := strings.Fields(line); len(f) > 2 && strings.HasSuffix(f[1], "/mcp-go") {
+			all = append(all, "mcp-go "+f[2])
+		}
+	}
+	for _, r := range w.ripgreps() {
+		all = append(all, r.name)
+	}
+	if fd := w.program("fd", "fdfind", "fd"); fd != "" {
+		out, _ := exec.Command(fd, "--version").Output()
+		all = append(all, strings.Replace(strings.TrimSpace(string(out)), "fdfind", "fd", 1))
+	}
+	return all
+}
+
 // versionOf is that of an npm package beneath node_modules.
 func versionOf(modules, name string) string {
 	var p struct{ Version string }
 	b, err := os.ReadFile(filepath.Join(modules, name, "package.json"))
 	if err != nil || json.Unmarshal(b, &p) != nil {
-		return ""
+		return "(not installed)"
 	}
 	return p.Version
 }
