@@ -8,6 +8,9 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strconv"
+
+	"github.com/multiollama/mcp-server/shared/quoted"
 )
 
 // headSize is the size of the head record in bytes: one sector, so that it is
@@ -28,15 +31,23 @@ type head struct {
 
 // record is h as it stands in the file: JSON, a checksum, and blanks.
 func (h head) record() ([]byte, error) {
-	b, err := json.Marshal(h)
-	if err != nil {
-		return nil, err
+	b := make([]byte, 0, headSize)
+	b = strconv.AppendUint(append(b, `{"seq":`...), h.Seq, 10)
+	b = quoted.Append(append(b, `,"hash":`...), h.Hash)
+	b = strconv.AppendInt(append(b, `,"size":`...), h.Size, 10)
+	b = strconv.AppendInt(append(b, `,"rotated":`...), int64(h.Rotated), 10)
+	b = strconv.AppendUint(append(b, `,"from":`...), h.From, 10)
+	if h.Rebuilt > 0 {
+		b = strconv.AppendUint(append(b, `,"rebuilt":`...), h.Rebuilt, 10)
 	}
+	b = append(b, '}')
 	b = append(append(b, ' '), headSum(b)...)
 	if len(b) >= headSize {
 		return nil, errors.New("the head record outgrew its sector")
 	}
-	b = append(b, bytes.Repeat([]byte{' '}, headSize-1-len(b))...)
+	for len(b) < headSize-1 {
+		b = append(b, ' ')
+	}
 	return append(b, '\n'), nil
 }
 

@@ -37,13 +37,22 @@ func MaskArguments(raw json.RawMessage, secretParams map[string]bool) json.RawMe
 	if len(raw) == 0 {
 		return nil
 	}
+	m := masker{secretParams}
+	if out, ok := m.flat(raw); ok {
+		return out
+	}
+	return m.any(raw)
+}
+
+// any masks arguments of every form.
+func (m masker) any(raw json.RawMessage) json.RawMessage {
 	var v any
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber() // 1e400 and 2^60 stay what they are
 	if dec.Decode(&v) != nil || !ended(dec) {
 		return digestJSON(raw)
 	}
-	out, err := marshal(masker{secretParams}.value(v))
+	out, err := marshal(m.value(v))
 	if err != nil {
 		return digestJSON(raw)
 	}
