@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"time"
 
+	"github.com/multiollama/mcp-server/file-read/internal/milestones"
 	"github.com/multiollama/mcp-server/shared/command"
 	"github.com/multiollama/mcp-server/shared/restrict"
 	"github.com/multiollama/mcp-server/shared/settings"
@@ -44,6 +46,7 @@ func open(_ context.Context, s *settings.Set, _ command.Own) (*command.Service, 
 		scope:    scope,
 		maxBytes: int(s.Size("max-read-bytes")),
 		media:    s.List("allow-mime"),
+		places:   milestones.New(time.Now),
 	}
 	return &command.Service{
 		Roots:        roots,

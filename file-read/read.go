@@ -89,7 +89,7 @@ func (r *reader) readPath(ctx context.Context, p confine.Path, in readIn, budget
 	var out readOut
 	if whole {
 		out, err = readBytes(ctx, head, found.Encoding, want)
-	} else {
+	} else if want.From, err = r.placeBefore(ctx, p, f, info, found.Encoding, want.Offset); err == nil {
 		out, err = readLines(ctx, f, info.Size, found.Encoding, want)
 	}
 	out.Size, out.MIMEType, out.Encoding = info.Size, found.MIME, found.Encoding.Name()
@@ -167,6 +167,7 @@ func readWindow(ctx context.Context, f file, size int64, enc text.Encoding, want
 	if n, _ := f.ReadAt(mark, 0); n > 0 && bytes.Equal(mark, enc.BOM()) {
 		skip = int64(n)
 	}
+	want.From.At = max(want.From.At-skip, 0)
 	return lines.Read(ctx, io.NewSectionReader(f, skip, max(size-skip, 0)), size-skip, want)
 }
 

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"context"
 	"slices"
 	"strings"
 
+	"github.com/multiollama/mcp-server/file-read/internal/lines"
+	"github.com/multiollama/mcp-server/file-read/internal/milestones"
 	"github.com/multiollama/mcp-server/shared/confine"
+	"github.com/multiollama/mcp-server/shared/text"
 )
 
 // Limits of one answer that no flag changes.
@@ -21,6 +25,21 @@ type reader struct {
 	scope    *confine.Scope
 	maxBytes int      // bytes of content in one answer
 	media    []string // MIME types of binaries that may be read: "image/png", "image/*", "*/*"
+
+	places *milestones.Memory // where lines lie in large files; nil: not remembered
+}
+
+// placeBefore is a place before that line, where one is worth its while: in a large file
+// that is read where it lies.
+func (r *reader) placeBefore(ctx context.Context, p confine.Path, f file, info confine.Info, enc text.Encoding, line int64) (lines.Place, error) {
+	if r.places == nil || line <= 1 || info.Size <= milestones.Worthless || !enc.IsUTF8() {
+		return lines.Place{}, nil
+	}
+	again := func() (confine.Stamp, error) {
+		now, err := p.Stat()
+		return now.Stamp(), err
+	}
+	return r.places.Before(ctx, milestones.File{ReaderAt: f, Stamp: info.Stamp(), Again: again}, line)
 }
 
 // mayRead says whether a binary of this MIME type was allowed by the operator.

@@ -13,9 +13,13 @@ type Small struct {
 }
 
 func (s Small) Read(ctx context.Context, r io.ReaderAt, size int64, w Want) (Window, error) {
-	return sizes{s.Block, s.Ring, s.CountAll}.read(ctx, r, size, w)
+	return s.sizes().read(ctx, r, size, w)
 }
 
 func (s Small) ReadStream(ctx context.Context, r io.Reader, w Want) (Window, error) {
-	return sizes{s.Block, s.Ring, s.CountAll}.readStream(ctx, r, w)
+	return s.sizes().readStream(ctx, r, w)
+}
+
+func (s Small) sizes() sizes {
+	return sizes{block: s.Block, near: (s.Block + 1) / 2, ring: s.Ring, countAll: s.CountAll}
 }

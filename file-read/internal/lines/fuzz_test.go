@@ -2,6 +2,7 @@ package lines_test
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 	"testing/iotest"
 
@@ -44,6 +45,7 @@ func plain(text []byte, w lines.Want) lines.Window {
 //   - a window is what splitting the whole text gives;
 //   - a stream gives what a file gives;
 //   - a negative offset gives what the positive one for that line gives;
+//   - a place that is known changes nothing;
 //   - windows put together are the text.
 func FuzzWindows(f *testing.F) {
 	for _, text := range []string{
@@ -55,6 +57,7 @@ func FuzzWindows(f *testing.F) {
 		}
 	}
 	f.Add([]byte("a line larger than its window"), int64(31), uint8(0), uint8(9), uint8(1)) // and nothing at the offset
+	f.Add([]byte("\n0\n\n\n00"), int64(3), uint8(2), uint8(9), uint8(2))                       // and a place within a block
 	f.Fuzz(func(t *testing.T, text []byte, offset int64, limit, maxBytes, block uint8) {
 		want := lines.Want{Offset: offset, Limit: int(limit), MaxBytes: 1 + int(maxBytes)}
 		z := lines.Small{Block: 1 + int(block), Ring: len(text) + 1, CountAll: 1 << 20}
@@ -91,6 +94,7 @@ func withoutEnd(line []byte) []byte {
 // are right, and following Next comes to the end.
 func cutLines(t *testing.T, z lines.Small, text []byte, want lines.Want) {
 	got, err := z.Read(t.Context(), bytes.NewReader(text), int64(len(text)), want)
+	fromPlaces(t, z, text, want, got)
 	stream, err2 := z.ReadStream(t.Context(), iotest.HalfReader(bytes.NewReader(text)), want)
 	if diff := cmp.Diff(got, stream); err != nil || err2 != nil || diff != "" {
 		t.Fatalf("stream and file differ: %v %v %s", err, err2, diff)
@@ -114,13 +118,31 @@ func sameAsPlain(t *testing.T, z lines.Small, text []byte, want lines.Want) {
 	expected := plain(text, want)
 	got, err := z.Read(t.Context(), bytes.NewReader(text), int64(len(text)), want)
 	check(t, "file", z.Block, got, expected, err)
+	fromPlaces(t, z, text, want, expected)
 	got, err = z.ReadStream(t.Context(), iotest.HalfReader(bytes.NewReader(text)), want)
 	check(t, "stream", z.Block, got, expected, err)
 	z.CountAll = 0
+	got, err = z.Read(t.Context(), bytes.NewReader(text), int64(len(text)), want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fromPlaces(t, z, text, want, got)
 	fromTheEnd(t, z, text, want, expected)
 	want.Offset = 1
 	if all := together(t, z, text, want); !bytes.Equal(all, text) {
 		t.Fatalf("windows together are %q, the text is %q", all, text)
+	}
+}
+
+// fromPlaces reads with places known all over the text.
+func fromPlaces(t *testing.T, z lines.Small, text []byte, want lines.Want, expected lines.Window) {
+	for at := 0; at < len(text); at += 1 + len(text)/16 {
+		want.From = lines.Place{At: int64(at), Line: 1 + int64(bytes.Count(text[:at], []byte("\n")))}
+		got, err := z.Read(t.Context(), bytes.NewReader(text), int64(len(text)), want)
+		if len(expected.Text) == 0 {
+			expected.Text = nil
+		}
+		check(t, fmt.Sprintf("from %+v", want.From), z.Block, got, expected, err)
 	}
 }
 

@@ -26,6 +26,7 @@ const (
 	DefaultMaxLine = 64 << 10
 
 	block    = 256 << 10 // read at once; larger is not faster
+	near     = 64 << 10  // the same where the window is known to be near
 	countAll = 8 << 20   // a text up to this size has its lines counted in any case
 	ringSize = 8 << 20   // what ReadStream remembers to count from the end
 )
@@ -36,6 +37,9 @@ type Want struct {
 	Limit    int   // lines; 0 is no limit
 	MaxBytes int   // bytes of content; 0 is DefaultMaxBytes
 	MaxLine  int   // bytes kept of one line, without its line end; 0 is DefaultMaxLine; never more than MaxBytes
+	// From is a place that is known: Read reads nothing before it. One that is not before
+	// the lines wanted, as the zero Place, is of no use and changes nothing.
+	From Place
 }
 
 // Window is the lines that were found. It ends at a line end, or with the text.
@@ -54,14 +58,17 @@ type Window struct {
 	Cut       int   // lines in Text that were longer than MaxLine
 }
 
+// Place is somewhere in a text: the byte at At belongs to the line with that number.
+type Place struct{ At, Line int64 }
+
 // sizes are the constants above, as values so that tests can put their borders
 // anywhere.
 type sizes struct {
-	block, ring int
-	countAll    int64
+	block, near, ring int
+	countAll          int64
 }
 
-func usual() sizes { return sizes{block: block, ring: ringSize, countAll: countAll} }
+func usual() sizes { return sizes{block: block, near: near, ring: ringSize, countAll: countAll} }
 
 // Read finds a window in the first size bytes of r. It reads no more than it
 // must: up to the end of the window going forward, back from the end for a

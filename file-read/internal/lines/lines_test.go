@@ -299,3 +299,24 @@ func TestACancelledReadEndsAtTheNextBlock(t *testing.T) {
 }
 
 var _ io.ReaderAt = (*cancelling)(nil)
+
+func TestNothingBeforeAKnownPlaceIsRead(t *testing.T) {
+	r := onlyBehind{newNumbered(), 1 << 40}
+	w, err := lines.Read(t.Context(), r, 1<<50, lines.Want{Offset: 1<<40/100 + 1000, Limit: 3, From: lines.Place{At: 1 << 40, Line: 1<<40/100 + 1}})
+	if err != nil || w.Count != 3 || w.Next != 1<<40/100+1003 {
+		t.Errorf("%+v, %v", w, err)
+	}
+}
+
+// onlyBehind fails where something before a place is read.
+type onlyBehind struct {
+	io.ReaderAt
+	at int64
+}
+
+func (o onlyBehind) ReadAt(p []byte, off int64) (int, error) {
+	if off < o.at {
+		return 0, errors.New("read before the place")
+	}
+	return o.ReaderAt.ReadAt(p, off)
+}

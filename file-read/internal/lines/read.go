@@ -21,8 +21,11 @@ func (z sizes) read(ctx context.Context, r io.ReaderAt, size int64, w Want) (Win
 	if err != nil {
 		return Window{}, err
 	}
-	t := &text{r, size, make([]byte, max(0, min(int64(z.block), size)))}
-	at, line := int64(0), int64(1)
+	at, line, room := int64(0), int64(1), z.block
+	if w.From.At > 0 && w.From.Line < w.Offset {
+		at, line, room = w.From.At, w.From.Line, z.near
+	}
+	t := &text{r, size, make([]byte, max(0, min(int64(room), size)))}
 	if w.Offset < 0 {
 		at, line, err = t.fromEnd(ctx, -w.Offset, size <= z.countAll)
 		if err != nil {
@@ -35,7 +38,7 @@ func (z sizes) read(ctx context.Context, r io.ReaderAt, size int64, w Want) (Win
 		s.room = max(0, min(int64(w.MaxBytes), size-at))
 	}
 	for pos := at; ; {
-		b, err := t.block(ctx, pos)
+		b, err := t.block(ctx, pos, z.blockEnd(pos+1))
 		if err != nil {
 			return Window{}, err
 		}
@@ -44,18 +47,27 @@ func (z sizes) read(ctx context.Context, r io.ReaderAt, size int64, w Want) (Win
 		if len(b) == 0 || pos >= size {
 			return s.finish(true), nil
 		}
-		if s.taken && s.more && size > z.countAll {
+		if s.taken && s.more && size > z.countAll && z.blockEnd(pos) < size {
 			return s.finish(false), nil
 		}
 	}
 }
 
-// block reads at pos as much as the buffer holds; nothing at the end.
-func (t *text) block(ctx context.Context, pos int64) ([]byte, error) {
+// blockEnd is where the block ends that pos is in, or at the end of. No read goes beyond
+// it, and a text that ends in it is read to its end: from wherever the reading began, so
+// that a place that is known does not decide whether Total is.
+func (z sizes) blockEnd(pos int64) int64 {
+	b := int64(z.block)
+	return (pos + b - 1) / b * b
+}
+
+// block reads from pos to end, as much as the buffer holds; nothing at the end of the
+// text.
+func (t *text) block(ctx context.Context, pos, end int64) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fault.From(err)
 	}
-	n := min(int64(len(t.buf)), t.size-pos)
+	n := min(int64(len(t.buf)), end-pos, t.size-pos)
 	if n <= 0 {
 		return nil, nil
 	}
@@ -85,7 +97,7 @@ func (t *text) fromEnd(ctx context.Context, n int64, numbered bool) (at, line in
 func (t *text) back(ctx context.Context, n int64) (int64, error) {
 	for end := t.size - 1; end > 0; {
 		from := max(0, end-int64(len(t.buf)))
-		b, err := t.block(ctx, from)
+		b, err := t.block(ctx, from, t.size)
 		if err != nil {
 			return 0, err
 		}
@@ -107,7 +119,7 @@ func (t *text) back(ctx context.Context, n int64) (int64, error) {
 func (t *text) lineAt(ctx context.Context, at int64) (int64, error) {
 	line := int64(1)
 	for pos := int64(0); pos < at; {
-		b, err := t.block(ctx, pos)
+		b, err := t.block(ctx, pos, t.size)
 		if err != nil {
 			return 0, err
 		}
