@@ -15,12 +15,12 @@ func TestPatternsAreLookedForByWhatIsRareInThem(t *testing.T) {
 		engine   string
 		required []string
 	}{
-		{`xyzzyqq needle`, match.Options{}, "pair", []string{"xyzzyqq needle"}},
-		{`return`, match.Options{}, "pair", []string{"return"}},
-		{`context canceled`, fold, "pair", []string{"~context canceled"}},
+		{`xyzzyqq needle`, match.Options{}, "trio", []string{"xyzzyqq needle"}},
+		{`return`, match.Options{}, "trio", []string{"return"}},
+		{`context canceled`, fold, "trio", []string{"~context canceled"}},
 		{`bytes\.Buffer|strings\.Builder|io\.Pipe|sync\.Once|atomic\.Bool`, match.Options{}, "teddy", []string{"bytes.Buffer", "strings.Builder", "io.Pipe", "sync.Once", "atomic.Bool"}},
-		{`\bfunc\s+\w+Handler\b`, match.Options{}, "pair, machine", []string{"Handler"}},
-		{`[A-Za-z]+_test\.go`, match.Options{}, "pair, machine", []string{"_test.go"}},
+		{`\bfunc\s+\w+Handler\b`, match.Options{}, "trio, machine", []string{"Handler"}},
+		{`[A-Za-z]+_test\.go`, match.Options{}, "trio, machine", []string{"_test.go"}},
 		{`\w{5}\s+\w{5}\s+\w{5}`, match.Options{}, "machine", []string{"\t", "\f", "\r", " "}},
 		{`\p{Cyrillic}{3,}`, match.Options{}, "window, machine", nil},
 		{`[0-9]{3}-[A-Z]{4}-[0-9]{3}`, match.Options{}, "window, machine", []string{"-"}},
@@ -28,17 +28,17 @@ func TestPatternsAreLookedForByWhatIsRareInThem(t *testing.T) {
 		{`mask`, fold, "teddy", []string{"~mask", "~mas\u212a", "~ma\u017fk", "~ma\u017f\u212a"}},
 		{`Ä`, fold, "teddy", []string{"ä", "Ä"}},
 		{`colou?r`, match.Options{}, "teddy", []string{"colour", "color"}},
-		{`foo(bar)+baz`, match.Options{}, "pair, machine", []string{"barbaz"}},
+		{`foo(bar)+baz`, match.Options{}, "trio, machine", []string{"barbaz"}},
 		{`gr[ea]y`, match.Options{}, "teddy", []string{"gray", "grey"}},
-		{`^foobar$`, match.Options{}, "pair, machine", []string{"foobar"}},
+		{`^foobar$`, match.Options{}, "trio, machine", []string{"foobar"}},
 		{`(foo|bar)\d+(quux|zz)`, match.Options{}, "teddy, machine", []string{"quux", "zz"}},
-		{`a\x{FFFD}bcd`, match.Options{}, "pair, machine", []string{"bcd"}},
+		{`a\x{FFFD}bcd`, match.Options{}, "trio, machine", []string{"bcd"}},
 		{`x`, match.Options{}, "byte", []string{"x"}},
 		{`x*`, match.Options{}, "machine", nil},
 		{`(x|)`, match.Options{}, "machine", nil},
 		{`\pL{200}`, match.Options{}, "regexp", nil},
-		{`foo\nbar`, multi, "pair", nil},
-		{`foo\s+bar`, multi, "pair, machine", []string{"bar"}},
+		{`foo\nbar`, multi, "trio", nil},
+		{`foo\s+bar`, multi, "trio, machine", []string{"bar"}},
 	} {
 		p := compile(t, c.expr, c.o)
 		var required []string

@@ -12,10 +12,10 @@ func (p *Pattern) Small(n int) {
 // Engine names what a pattern is looked for by.
 func (p *Pattern) Engine() string {
 	switch s := p.seek; {
-	case s.pair != nil && p.exact:
-		return "pair"
-	case s.pair != nil:
-		return "pair, machine"
+	case s.trio != nil && p.exact:
+		return "trio"
+	case s.trio != nil:
+		return "trio, machine"
 	case s.single != nil:
 		return "byte"
 	case s.many != nil && p.exact:

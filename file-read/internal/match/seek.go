@@ -2,6 +2,7 @@ package match
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/multiollama/mcp-server/file-read/internal/dfa"
 	"github.com/multiollama/mcp-server/file-read/internal/scan"
@@ -11,8 +12,8 @@ import (
 // than running the expression. One of its fields is set, or none where nothing
 // rare is known.
 type seeker struct {
-	single *Literal   // by its two rarest bytes
-	pair   *scan.Pair // which are these; nil where it is one byte
+	single *Literal   // by its three rarest bytes
+	trio   *scan.Trio // which are these; nil where it is one byte
 	many   *manyOf
 	window *scan.Window // three bytes in a row that each are one of a set
 }
@@ -45,31 +46,25 @@ func seekerOf(literals []Literal) seeker {
 	if len(l.Text) == 1 && !l.Fold {
 		return seeker{single: l}
 	}
-	return seeker{single: l, pair: pairOf(l)}
+	return seeker{single: l, trio: trioOf(l)}
 }
 
-// pairOf are the two rarest bytes of a literal.
-func pairOf(l *Literal) *scan.Pair {
-	first := 0
-	for i := range l.Text {
-		if l.rankOf(i) < l.rankOf(first) {
-			first = i
+// trioOf are the three rarest bytes of a literal, which may have less.
+func trioOf(l *Literal) *scan.Trio {
+	byRank := make([]int, len(l.Text))
+	for i := range byRank {
+		byRank[i] = i
+	}
+	slices.SortStableFunc(byRank, func(a, b int) int { return l.rankOf(a) - l.rankOf(b) })
+	t := new(scan.Trio)
+	for i := range t.At {
+		at := byRank[i%len(byRank)]
+		t.At[i], t.Byte[i] = at, l.Text[at]
+		if l.Fold && isLetter(rune(l.Text[at])) {
+			t.Either[i] = 0x20
 		}
 	}
-	second := (first + 1) % len(l.Text)
-	for i := range l.Text {
-		if i != first && l.rankOf(i) < l.rankOf(second) {
-			second = i
-		}
-	}
-	p := &scan.Pair{At: [2]int{first, second}}
-	for i, at := range p.At {
-		p.Byte[i] = l.Text[at]
-		if l.Fold && isLetter(rune(p.Byte[i])) {
-			p.Either[i] = 0x20
-		}
-	}
-	return p
+	return t
 }
 
 // maxPrefix is how far into a match its bytes are looked at.
@@ -87,7 +82,11 @@ func rarestWindow(sets []*[256]bool) (*scan.Window, float64) {
 		w, sum := [3]*[256]bool{every, every, every}, 0.0
 		for k := range min(3, len(sets)-i) {
 			w[k] = sets[i+k]
-			sum += rarityOf(w[k])
+			if bits := rarityOf(w[k]); k > 0 && *w[k] == *w[k-1] {
+				sum += bits / 3 // digits come in numbers, letters in words
+			} else {
+				sum += bits
+			}
 		}
 		if sum > bits {
 			best, bits = w, sum
@@ -106,7 +105,7 @@ func (s *seeker) none() bool { return s.single == nil && s.many == nil && s.wind
 // there is none. A literal is there; misses counts where it only seemed so.
 func (s *seeker) next(b []byte, from int, misses *int) int {
 	switch {
-	case s.pair != nil:
+	case s.trio != nil:
 		return s.nextSingle(b, from, misses)
 	case s.many != nil:
 		return s.many.next(b, from, misses)
@@ -121,7 +120,7 @@ func (s *seeker) next(b []byte, from int, misses *int) int {
 
 func (s *seeker) nextSingle(b []byte, from int, misses *int) int {
 	for {
-		at := s.pair.Next(b, from)
+		at := s.trio.Next(b, from)
 		if at < 0 || at+len(s.single.Text) > len(b) {
 			return -1
 		}

@@ -3,14 +3,16 @@ package scan
 // The searches in plain Go: what they mean, and how they are done without
 // vectors and at the ends of texts.
 
-func (p *Pair) next(b []byte, from, n int) int {
+func (t *Trio) next(b []byte, from, n int) int {
 	for i := from; i < n; i++ {
-		if b[i+p.At[0]]|p.Either[0] == p.Byte[0] && b[i+p.At[1]]|p.Either[1] == p.Byte[1] {
+		if t.is(b, i, 0) && t.is(b, i, 1) && t.is(b, i, 2) {
 			return i
 		}
 	}
 	return -1
 }
+
+func (t *Trio) is(b []byte, at, i int) bool { return b[at+t.At[i]]|t.Either[i] == t.Byte[i] }
 
 func (t *Teddy) next(b []byte, from int) (int, byte) {
 	for i := from; i < len(b); i++ {

@@ -6,21 +6,21 @@
 // AVX2, vectors of 32 bytes; tests hold one form to the other.
 package scan
 
-// A Pair is looked for as two bytes at a fixed distance: the two rarest of a
+// A Trio is looked for as three bytes at fixed distances: the three rarest of a
 // literal tell nearly always whether the literal is there.
-type Pair struct {
-	At     [2]int  // where in the literal the two bytes are
-	Byte   [2]byte // which they are
-	Either [2]byte // 0x20 where Byte is a letter, in lower case, that matches both cases; else 0
+type Trio struct {
+	At     [3]int  // where in the literal the bytes are
+	Byte   [3]byte // which they are
+	Either [3]byte // 0x20 where Byte is a letter, in lower case, that matches both cases; else 0
 }
 
-// Next is the first place at or after from that has both bytes, or -1.
-func (p *Pair) Next(b []byte, from int) int {
-	n := len(b) - max(p.At[0], p.At[1]) // places where both bytes are within b
+// Next is the first place at or after from that has all three, or -1.
+func (t *Trio) Next(b []byte, from int) int {
+	n := len(b) - max(t.At[0], t.At[1], t.At[2]) // places where they are within b
 	if n-from < width {
-		return p.next(b, from, n)
+		return t.next(b, from, n)
 	}
-	return pairNext(p, b, from, n)
+	return trioNext(t, b, from, n)
 }
 
 // Teddy looks for up to eight groups of literals at once, by three bytes in a

@@ -22,7 +22,7 @@ func widthOf(vectors bool) int {
 // places that may have been looked at before.
 
 //go:noescape
-func pairNext(p *Pair, b []byte, from, n int) int
+func trioNext(t *Trio, b []byte, from, n int) int
 
 //go:noescape
 func teddyNext(tables *halves, b []byte, from, n int) int

@@ -4,69 +4,73 @@
 // places. A step looks at the 32 (or 64) places from AX on. Where fewer are left
 // the last step is moved back to end at BX: what it sees again was no hit.
 
-// func pairNext(p *Pair, b []byte, from, n int) int
-TEXT ·pairNext(SB), NOSPLIT, $0-56
-	MOVQ p+0(FP), DI
+// The places of 32 that have the first, second and third byte: in each of these
+// the byte, in lower case where it matches both cases, is compared.
+#define TRIO(offset, a, b, c) \
+	VPOR offset(R8)(AX*1), Y3, a; \
+	VPOR offset(R9)(AX*1), Y4, b; \
+	VPOR offset(R11)(AX*1), Y5, c; \
+	VPCMPEQB Y0, a, a; \
+	VPCMPEQB Y1, b, b; \
+	VPCMPEQB Y2, c, c; \
+	VPAND a, b, a; \
+	VPAND a, c, a
+
+// func trioNext(t *Trio, b []byte, from, n int) int
+TEXT ·trioNext(SB), NOSPLIT, $0-56
+	MOVQ t+0(FP), DI
 	MOVQ b_base+8(FP), SI
 	MOVQ from+32(FP), AX
 	MOVQ n+40(FP), BX
-	MOVQ 0(DI), R8             // At[0], then where its byte is for place 0
+	MOVQ 0(DI), R8             // At, then where the bytes are for place 0
 	MOVQ 8(DI), R9
+	MOVQ 16(DI), R11
 	ADDQ SI, R8
 	ADDQ SI, R9
-	VPBROADCASTB 16(DI), Y0    // Byte
-	VPBROADCASTB 17(DI), Y1
-	VPBROADCASTB 18(DI), Y2    // Either
-	VPBROADCASTB 19(DI), Y3
+	ADDQ SI, R11
+	VPBROADCASTB 24(DI), Y0    // Byte
+	VPBROADCASTB 25(DI), Y1
+	VPBROADCASTB 26(DI), Y2
+	VPBROADCASTB 27(DI), Y3    // Either
+	VPBROADCASTB 28(DI), Y4
+	VPBROADCASTB 29(DI), Y5
 	LEAQ -64(BX), R10          // the last place of a step of 64
 	CMPQ AX, R10
-	JG   pair32
-pair64:
-	VPOR (R8)(AX*1), Y2, Y4
-	VPOR (R9)(AX*1), Y3, Y5
-	VPOR 32(R8)(AX*1), Y2, Y6
-	VPOR 32(R9)(AX*1), Y3, Y7
-	VPCMPEQB Y0, Y4, Y4
-	VPCMPEQB Y1, Y5, Y5
-	VPCMPEQB Y0, Y6, Y6
-	VPCMPEQB Y1, Y7, Y7
-	VPAND Y4, Y5, Y4
-	VPAND Y6, Y7, Y6
-	VPOR Y4, Y6, Y8
-	VPTEST Y8, Y8
-	JNZ  pairHit64
+	JG   trio32
+trio64:
+	TRIO(0, Y6, Y7, Y8)
+	TRIO(32, Y9, Y10, Y11)
+	VPOR Y6, Y9, Y7
+	VPTEST Y7, Y7
+	JNZ  trioHit64
 	ADDQ $64, AX
 	CMPQ AX, R10
-	JLE  pair64
-pair32:
+	JLE  trio64
+trio32:
 	LEAQ -32(BX), R10
-pairRest:
+trioRest:
 	CMPQ AX, BX
-	JGE  pairNone
+	JGE  trioNone
 	CMPQ AX, R10
 	CMOVQGT R10, AX
-	VPOR (R8)(AX*1), Y2, Y4
-	VPOR (R9)(AX*1), Y3, Y5
-	VPCMPEQB Y0, Y4, Y4
-	VPCMPEQB Y1, Y5, Y5
-	VPAND Y4, Y5, Y4
-	VPMOVMSKB Y4, CX
+	TRIO(0, Y6, Y7, Y8)
+	VPMOVMSKB Y6, CX
 	TESTL CX, CX
-	JNZ  pairHit
+	JNZ  trioHit
 	ADDQ $32, AX
-	JMP  pairRest
-pairHit64:
-	VPMOVMSKB Y4, CX
-	VPMOVMSKB Y6, DX
+	JMP  trioRest
+trioHit64:
+	VPMOVMSKB Y6, CX
+	VPMOVMSKB Y9, DX
 	SHLQ $32, DX
 	ORQ  DX, CX
-pairHit:
+trioHit:
 	TZCNTQ CX, CX
 	ADDQ CX, AX
 	MOVQ AX, ret+48(FP)
 	VZEROUPPER
 	RET
-pairNone:
+trioNone:
 	MOVQ $-1, ret+48(FP)
 	VZEROUPPER
 	RET

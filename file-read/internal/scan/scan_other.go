@@ -7,7 +7,7 @@ import "math"
 // width is more than any text has: the portable forms do it all.
 const width = math.MaxInt
 
-func pairNext(*Pair, []byte, int, int) int     { return -1 }
+func trioNext(*Trio, []byte, int, int) int     { return -1 }
 func teddyNext(*halves, []byte, int, int) int  { return -1 }
 func windowNext(*halves, []byte, int, int) int { return -1 }
 func lastLFNext([]byte) int                    { return -1 }

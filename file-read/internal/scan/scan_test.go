@@ -27,7 +27,7 @@ func FuzzKernels(f *testing.F) {
 }
 
 type hunt struct {
-	pair   Pair
+	trio   Trio
 	teddy  Teddy
 	window *Window
 }
@@ -35,9 +35,9 @@ type hunt struct {
 // hunts are searches made of some bytes.
 func hunts(what []byte, a, b int, fold bool) hunt {
 	var h hunt
-	h.pair = Pair{At: [2]int{a, b}, Byte: [2]byte{what[0], what[len(what)-1]}}
+	h.trio = Trio{At: [3]int{a, b, a / 2}, Byte: [3]byte{what[0], what[len(what)-1], what[len(what)/2]}}
 	if fold {
-		h.pair.Either = [2]byte{0x20, 0x20}
+		h.trio.Either = [3]byte{0x20, 0x20, 0x20}
 	}
 	var sets [3]*[256]bool
 	for k := range sets {
@@ -63,7 +63,7 @@ func (h *hunt) check(t *testing.T, text []byte, from int) {
 			t.Errorf("%s in %q from %d: %d, not %d", what, text, from, got, want)
 		}
 	}
-	same("pair", h.pair.Next(text, from), h.pair.next(text, from, len(text)-max(h.pair.At[0], h.pair.At[1])))
+	same("trio", h.trio.Next(text, from), h.trio.next(text, from, len(text)-max(h.trio.At[0], h.trio.At[1])))
 	at, groups := h.teddy.Next(text, from)
 	wantAt, want := h.teddy.next(text, from)
 	same("teddy", at, wantAt)
@@ -110,7 +110,7 @@ func BenchmarkKernels(b *testing.B) {
 		name string
 		do   func()
 	}{
-		{"pair", func() { h.pair.Next(text, 0) }},
+		{"trio", func() { h.trio.Next(text, 0) }},
 		{"teddy", func() { h.teddy.Next(text, 0) }},
 		{"window", func() { h.window.Next(text, 0) }},
 		{"traits", func() { TraitsOf(text) }},
