@@ -53,7 +53,8 @@ func endlessChild(args []string) error {
 func TestARunThatIsCutOffByACrashCanBeReadAndIsMarked(t *testing.T) {
 	w := newWorld(t)
 	s := w.open(output.Limits{})
-	for range 20 {
+	const crashes = 8
+	for range crashes {
 		cmd := mcptest.Child(t, "endless", w.dir)
 		out, err := cmd.StdoutPipe()
 		if err != nil {
@@ -86,7 +87,7 @@ func TestARunThatIsCutOffByACrashCanBeReadAndIsMarked(t *testing.T) {
 		}
 	}
 	s.Close()
-	if _, n, err := w.open(output.Limits{}).List(output.Filter{Type: output.Combined}); n != 20 || err != nil {
+	if _, n, err := w.open(output.Limits{}).List(output.Filter{Type: output.Combined}); n != crashes || err != nil {
 		t.Errorf("after a restart there are %d: %v", n, err)
 	}
 }

@@ -109,7 +109,7 @@ func greedy() []string {
 }
 
 func TestFewBytesCannotAskForMuch(t *testing.T) {
-	const size = 1 << 20
+	const size = 1 << 18
 	for _, part := range greedy() {
 		raw := bytes.Repeat([]byte(part), size/len(part))
 		var before, after runtime.MemStats

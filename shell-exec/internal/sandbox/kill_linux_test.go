@@ -266,14 +266,14 @@ func TestTheLimitsHold(t *testing.T) {
 }
 
 func limitsHold(t *testing.T, w world, s *Sandbox) {
-	const most = 200 << 20
+	const most = 48 << 20
 	// What dd has read it keeps until somebody takes it.
-	hogs := w.shell(`for i in 1 2 3 4; do dd if=/dev/zero bs=70M count=1 | sleep 100 & done; wait`)
+	hogs := w.shell(`for i in 1 2 3 4; do dd if=/dev/zero bs=16M count=1 | sleep 100 & done; wait`)
 	hogs.Limits.Memory = most
 	if got := run(t, s, hogs); !got.MemoryExceeded || got.Peak < most || got.Signal != "SIGKILL" {
 		t.Errorf("memory of all: %+v", got)
 	}
-	hog := w.shell(`sleep 0.2; dd if=/dev/zero of=/dev/null bs=250M count=1`) // limits come right after the start
+	hog := w.shell(`sleep 0.2; dd if=/dev/zero of=/dev/null bs=60M count=1`) // limits come right after the start
 	if got := run(t, s, hog); !got.ok() {
 		t.Errorf("memory of one does not work without a limit, and so says nothing: %+v", got)
 	}
@@ -291,6 +291,9 @@ func limitsHold(t *testing.T, w world, s *Sandbox) {
 	run(t, s, big)
 	if info, err := os.Stat(w.Work + "/" + big.Args[4]); err != nil || info.Size() != 1<<20 {
 		t.Errorf("a file grew: %v %v", info, err)
+	}
+	if s.machine.means(s.level == 2) != byDomain {
+		return // the kernel counts a second of the processor, at the least: the call is the one for the size of a file
 	}
 	spin := w.shell("while :; do :; done")
 	spin.Limits.CPU = time.Second
