@@ -56,7 +56,7 @@ func counted(name string) side {
 	return side{name, func(int) (sample, error) { n++; return sample{n, "same"}, nil }}
 }
 
-// machine is a watch over a machine on which others are busy in the given windows.
+// disturbedIn is a watch over a machine on which others are busy in the given windows.
 func disturbedIn(windows ...bool) *watch {
 	calls := 0
 	return &watch{
@@ -67,14 +67,15 @@ func disturbedIn(windows ...bool) *watch {
 			}
 			return 0
 		},
-		ours: func() time.Duration { return 0 },
+		ours:   func() time.Duration { return 0 },
+		length: time.Millisecond,
 	}
 }
 
 // slowly makes a round as long as a window.
 func slowly(s side) side {
 	return side{s.name, func(round int) (sample, error) {
-		time.Sleep(windowLength + time.Millisecond)
+		time.Sleep(2 * time.Millisecond)
 		return s.take(round)
 	}}
 }

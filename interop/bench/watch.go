@@ -12,8 +12,9 @@ import (
 // processors were busy (or taken away from a virtual machine), and how much of that
 // was this program, what it started and what ended.
 type watch struct {
-	busy func() time.Duration // of all processors
-	ours func() time.Duration
+	busy   func() time.Duration // of all processors
+	ours   func() time.Duration
+	length time.Duration // of a window
 }
 
 // A window is long enough for clocks that tick every 10 ms; others may use a quarter
@@ -31,7 +32,7 @@ type window struct {
 
 func (w *watch) open() window { return window{w, time.Now(), w.busy(), w.ours()} }
 
-func (w window) short() bool { return time.Since(w.began) < windowLength }
+func (w window) short() bool { return time.Since(w.began) < w.watch.length }
 
 func (w window) disturbed() bool {
 	others := w.watch.busy() - w.busy - (w.watch.ours() - w.ours)

@@ -80,7 +80,7 @@ func (w *world) watch() *watch {
 			sum += timeOf(c.pid())
 		}
 		return sum
-	}}
+	}, windowLength}
 }
 
 // start starts a server; end stops it.
