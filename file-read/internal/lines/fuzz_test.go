@@ -57,7 +57,7 @@ func FuzzWindows(f *testing.F) {
 		}
 	}
 	f.Add([]byte("a line larger than its window"), int64(31), uint8(0), uint8(9), uint8(1)) // and nothing at the offset
-	f.Add([]byte("\n0\n\n\n00"), int64(3), uint8(2), uint8(9), uint8(2))                       // and a place within a block
+	f.Add([]byte("\n0\n\n\n00"), int64(3), uint8(2), uint8(9), uint8(2))                    // and a place within a block
 	f.Fuzz(func(t *testing.T, text []byte, offset int64, limit, maxBytes, block uint8) {
 		want := lines.Want{Offset: offset, Limit: int(limit), MaxBytes: 1 + int(maxBytes)}
 		z := lines.Small{Block: 1 + int(block), Ring: len(text) + 1, CountAll: 1 << 20}

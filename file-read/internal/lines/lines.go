@@ -25,10 +25,11 @@ const (
 	// DefaultMaxLine is what is kept of a line where Want.MaxLine is 0.
 	DefaultMaxLine = 64 << 10
 
-	block    = 256 << 10 // read at once; larger is not faster
-	near     = 64 << 10  // the same where the window is known to be near
-	countAll = 8 << 20   // a text up to this size has its lines counted in any case
-	ringSize = 8 << 20   // what ReadStream remembers to count from the end
+	block     = 256 << 10 // read at once; larger is not faster
+	near      = 32 << 10  // the same where the window is known to be near
+	usualLine = 192       // bytes set aside for each of a limited number of lines
+	countAll  = 8 << 20   // a text up to this size has its lines counted in any case
+	ringSize  = 8 << 20   // what ReadStream remembers to count from the end
 )
 
 // Want says which lines. The zero Want is the first DefaultMaxBytes.

@@ -34,8 +34,9 @@ func (z sizes) read(ctx context.Context, r io.ReaderAt, size int64, w Want) (Win
 		w.Offset = line
 	}
 	s := newScan(w, line)
-	if w.Limit == 0 {
-		s.room = max(0, min(int64(w.MaxBytes), size-at))
+	s.room = max(0, min(int64(w.MaxBytes), size-at))
+	if w.Limit > 0 && int64(w.Limit) < s.room/usualLine {
+		s.room = int64(w.Limit) * usualLine
 	}
 	for pos := at; ; {
 		b, err := t.block(ctx, pos, z.blockEnd(pos+1))
