@@ -79,6 +79,7 @@ func progress(ctx context.Context) func(process.Progress) {
 // Text is what was written, and how it ended.
 func (o execOut) Text() string {
 	var b strings.Builder
+	b.Grow(len(o.Stdout) + len(o.Stderr) + roomForNotes)
 	b.WriteString(o.Stdout)
 	if o.Stderr != "" {
 		section(&b, "stderr", o.Stderr)
@@ -94,13 +95,18 @@ func (o execOut) Text() string {
 		note += ", all of it: read_execution_output " + o.OutputID
 	}
 	endLine(&b)
-	return b.String() + note + "]\n"
+	b.WriteString(note + "]\n")
+	return b.String()
 }
+
+// roomForNotes is for what a text says besides the output: a long output is copied once.
+const roomForNotes = 256
 
 // section is a text under a heading.
 func section(b *strings.Builder, name, text string) {
 	endLine(b)
-	b.WriteString("[" + name + "]\n" + text)
+	b.WriteString("[" + name + "]\n")
+	b.WriteString(text)
 }
 
 func endLine(b *strings.Builder) {

@@ -130,6 +130,7 @@ func message(r process.Result) string {
 // Text is what was written, and how it ended or goes on.
 func (o executionOut) Text() string {
 	var b strings.Builder
+	b.Grow(len(o.Stdout) + len(o.Stderr) + roomForNotes)
 	b.WriteString(o.Stdout)
 	if o.Stderr != "" {
 		section(&b, "stderr", o.Stderr)

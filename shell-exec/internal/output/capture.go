@@ -21,8 +21,7 @@ const (
 // from several goroutines; memory grows with what is written, to the budget.
 type Capture struct {
 	mu    sync.Mutex
-	first []byte
-	most  int // of first
+	first blocks
 	last  ring
 	total int64
 }
@@ -34,7 +33,7 @@ func NewCapture(budget int) (*Capture, error) {
 			fmt.Sprintf("Use %d to %d bytes", MinCapture, MaxCapture)).With("minimum", MinCapture).With("maximum", MaxCapture)
 	}
 	most := budget / 2
-	return &Capture{most: most, last: ring{most: budget - most}}, nil
+	return &Capture{first: blocks{most: most}, last: ring{most: budget - most}}, nil
 }
 
 // Write never fails.
@@ -42,9 +41,7 @@ func (c *Capture) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.total += int64(len(p))
-	n := min(c.most-len(c.first), len(p))
-	c.first = append(c.first, p[:n]...)
-	c.last.add(p[n:])
+	c.last.add(c.first.add(p))
 	return len(p), nil
 }
 
@@ -52,10 +49,11 @@ func (c *Capture) Write(p []byte) (int, error) {
 func (c *Capture) Parts() Parts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	first, last := bytes.Clone(c.first), c.last.bytes()
-	if int64(len(first)+len(last)) == c.total {
-		return Parts{Head: append(first, last...), Total: c.total}
+	if int64(c.first.size+len(c.last.buf)) == c.total {
+		all := c.first.appendTo(make([]byte, 0, c.total))
+		return Parts{Head: c.last.appendTo(all), Total: c.total}
 	}
+	first, last := c.first.appendTo(make([]byte, 0, c.first.size)), c.last.bytes()
 	first = first[:len(first)-unfinished(first)]
 	last = last[continued(last):]
 	return Parts{Head: first, Tail: last, Omitted: c.total - int64(len(first)+len(last)), Total: c.total}
@@ -126,6 +124,45 @@ func (w *Newest) tail() []byte {
 	return b[continued(b):]
 }
 
+// blocks are the first bytes of a stream. What is there is not moved when more comes.
+type blocks struct {
+	all  [][]byte
+	size int
+	most int
+}
+
+const blockSize = 64 << 10
+
+// add takes what there is room for, and returns the rest.
+func (b *blocks) add(p []byte) []byte {
+	for len(p) > 0 && b.size < b.most {
+		if n := len(b.all); n == 0 || len(b.all[n-1]) >= blockSize {
+			b.all = append(b.all, make([]byte, 0, min(b.next(), b.most-b.size)))
+		}
+		last := &b.all[len(b.all)-1]
+		n := min(len(p), blockSize-len(*last), b.most-b.size)
+		*last = append(*last, p[:n]...)
+		b.size += n
+		p = p[n:]
+	}
+	return p
+}
+
+// next is how big a block begins: the first one grows, since most outputs are short.
+func (b *blocks) next() int {
+	if len(b.all) == 0 {
+		return 0
+	}
+	return blockSize
+}
+
+func (b *blocks) appendTo(out []byte) []byte {
+	for _, block := range b.all {
+		out = append(out, block...)
+	}
+	return out
+}
+
 // ring is the last bytes of a stream.
 type ring struct {
 	buf  []byte
@@ -147,7 +184,11 @@ func (r *ring) add(p []byte) {
 }
 
 func (r *ring) bytes() []byte {
-	return append(bytes.Clone(r.buf[r.at:]), r.buf[:r.at]...)
+	return r.appendTo(make([]byte, 0, len(r.buf)))
+}
+
+func (r *ring) appendTo(out []byte) []byte {
+	return append(append(out, r.buf[r.at:]...), r.buf[:r.at]...)
 }
 
 // unfinished is how many bytes at the end of b are the beginning of a character.

@@ -180,8 +180,12 @@ func (r *Run) write(to int, p []byte) (stored int) {
 }
 
 func (r *Run) hold(to int, p []byte) {
-	r.held = append(r.held, part{to, bytes.Clone(p)})
 	r.heldFor += len(p)
+	if n := len(r.held); n > 0 && r.held[n-1].to == to {
+		r.held[n-1].text = append(r.held[n-1].text, p...)
+		return
+	}
+	r.held = append(r.held, part{to, bytes.Clone(p)})
 }
 
 // keepOrLose counts what is held as dropped, where it cannot be stored.
