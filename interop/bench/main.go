@@ -80,6 +80,7 @@ func (o options) do() error {
 		return err
 	}
 	defer w.remove()
+	w.interrupted()
 	file := filepath.Join(o.cache, "results.json")
 	found := loadResults(file)
 	found.Beside = w.beside()

@@ -8,10 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -24,6 +26,7 @@ type world struct {
 	loop             string // the server on mcp-go's own loop
 
 	cache string // corpora, kept between runs
+	base  string // of the next two, removed at the end
 	dir   string // allowed; for files that are small or written; of one section
 	state string // for audit logs and histories
 
@@ -48,7 +51,11 @@ func newWorld(o options) (*world, error) {
 	if err := os.MkdirAll(w.cache, 0o755); err != nil {
 		return nil, err
 	}
-	if w.state, err = os.MkdirTemp("", "bench-state"); err != nil {
+	if w.base, err = os.MkdirTemp("", "bench"); err != nil {
+		return nil, err
+	}
+	w.state = filepath.Join(w.base, "state")
+	if err := os.Mkdir(w.state, 0o755); err != nil {
 		return nil, err
 	}
 	if err := os.Setenv("XDG_STATE_HOME", w.state); err != nil {
@@ -62,11 +69,23 @@ func newWorld(o options) (*world, error) {
 	return w, nil
 }
 
-func (w *world) remove() { os.RemoveAll(w.state) }
+func (w *world) remove() { os.RemoveAll(w.base) }
+
+// interrupted removes the files when somebody ends the run early; servers end by
+// themselves when nobody writes to them any more.
+func (w *world) interrupted() {
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-stop
+		w.remove()
+		os.Exit(1)
+	}()
+}
 
 // open gives a section a directory of its own; close ends what it left.
 func (w *world) open() error {
-	dir, err := os.MkdirTemp("", "bench")
+	dir, err := os.MkdirTemp(w.base, "files")
 	w.dir = dir
 	w.closers = []func(){func() { os.RemoveAll(dir) }}
 	return err
