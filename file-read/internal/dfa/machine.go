@@ -20,6 +20,7 @@ type Machine struct {
 	index  map[string]uint32
 	begin  uint32 // the state where a line begins
 
+	most   int  // entries and nodes that are kept
 	credit int  // steps of making states that may be taken before giving up
 	failed bool // gave up
 	forgot int  // how often all states were forgotten
@@ -42,8 +43,7 @@ const (
 // for every byte. Without a bound a program whose states never come again would
 // be slower than one that is run without states.
 const (
-	maxTable     = 1 << 18 // entries
-	maxNodes     = 1 << 18
+	maxTable     = 1 << 18 // entries, and as many nodes
 	firstCredit  = 1 << 22
 	creditByByte = 8
 )
@@ -57,7 +57,7 @@ type state struct {
 
 // Machine is a new machine for the program.
 func (p *Program) Machine() *Machine {
-	m := &Machine{p: p, credit: firstCredit, seen: make([]int, len(p.inst)), index: map[string]uint32{}}
+	m := &Machine{p: p, most: maxTable, credit: firstCredit, seen: make([]int, len(p.inst)), index: map[string]uint32{}}
 	for 1<<m.shift < len(p.sample) {
 		m.shift++
 	}
@@ -179,7 +179,7 @@ func (m *Machine) step(s uint32, class uint8) uint32 {
 	if m.matches(to) {
 		next = matched
 	}
-	if len(m.table)+1<<m.shift > maxTable || len(m.nodes)+len(to) > maxNodes {
+	if len(m.table)+1<<m.shift > m.most || len(m.nodes)+len(to) > m.most {
 		kept := slices.Clone(to)
 		m.forget()
 		return next | m.stateOf(kept, false, isWord(b))

@@ -57,7 +57,7 @@ func FuzzSearchAt(f *testing.F) {
 func TestALargeFileIsTheSameByOffset(t *testing.T) {
 	text := randomText(rand.New(rand.NewPCG(1, 9)))
 	nul := len(text) - len(text)/5
-	long := text[:100<<10] + strings.Repeat("needle é ", 200_000) + text[:100<<10] + strings.Repeat("x", 3<<20)
+	long := text[:40<<10] + strings.Repeat("needle é ", 150_000) + text[:40<<10] + strings.Repeat("x", 3<<19)
 	for _, c := range []struct {
 		what, data string
 		wants      []match.Want
@@ -101,7 +101,7 @@ func (r *readerAt) ReadAt(b []byte, at int64) (int, error) {
 }
 
 func TestSearchesByOffsetEndEarly(t *testing.T) {
-	text := strings.Repeat("a line with a needle\n", 2_000_000)
+	text := strings.Repeat("a line with a needle\n", 1_000_000)
 	size := int64(len(text))
 	p := compile(t, "needle", match.Options{})
 	for _, w := range []match.Want{{MaxHits: 50}, {FirstOnly: true}} {
@@ -115,14 +115,14 @@ func TestSearchesByOffsetEndEarly(t *testing.T) {
 		}
 	}
 	broken := errors.New("the disk is on fire")
-	res, err := p.SearchAt(t.Context(), &readerAt{text: text, bad: 10 << 20, fail: broken}, size, match.Want{CountOnly: true})
-	if !errors.Is(err, broken) || res.Lines == 0 || res.Lines > 11<<20/21 {
+	res, err := p.SearchAt(t.Context(), &readerAt{text: text, bad: 8 << 20, fail: broken}, size, match.Want{CountOnly: true})
+	if !errors.Is(err, broken) || res.Lines == 0 || res.Lines > 9<<20/21 {
 		t.Errorf("%d lines, %v", res.Lines, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	r := &readerAt{text: text, bad: 10 << 20, cancel: cancel}
+	r := &readerAt{text: text, bad: 8 << 20, cancel: cancel}
 	res, err = p.SearchAt(ctx, r, size, match.Want{CountOnly: true})
-	if !errors.Is(err, context.Canceled) || res.Lines == 0 || r.read.Load() > 30<<20 {
+	if !errors.Is(err, context.Canceled) || res.Lines == 0 || r.read.Load() > 20<<20 {
 		t.Errorf("%d lines, %v, %d bytes were read", res.Lines, err, r.read.Load())
 	}
 }

@@ -148,7 +148,7 @@ func (s *search) piece(piece []byte, ends bool, back int) bool {
 	if !ends {
 		piece = piece[:wordBorder(piece)-1]
 	}
-	if s.stop || !s.p.mayMatch(piece, 0) {
+	if s.stop || !s.p.mayMatch(piece, 0) || !s.look.mayMatch(piece) {
 		return false
 	}
 	loc := s.p.find(s.ctx, s.p.pieces[pieceOf(s.at == 0, ends)], piece)

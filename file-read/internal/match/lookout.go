@@ -124,6 +124,12 @@ func (l *lookout) matches(ctx context.Context, line []byte) bool {
 	return l.p.find(ctx, l.p.whole, line) != nil
 }
 
+// mayMatch says whether there can be a match in a part of a line: there is none
+// if there would be none were it a line.
+func (l *lookout) mayMatch(part []byte) bool {
+	return !l.works() || l.machine.Line(part) || l.machine.Failed()
+}
+
 // unsure says that the machine may have told too much of a line.
 func (l *lookout) unsure(line []byte) bool {
 	return l.p.prog.Approximate() && scan.ASCII(line) < len(line)

@@ -85,6 +85,11 @@ func (m *matches) advance() {
 // next is looked at only to tell whether a line or a word begins there.
 func (m *matches) locate() []int {
 	p := m.s.p
+	if p.exact && p.seek.single != nil {
+		misses := 0
+		at := p.seek.next(m.text, m.next, &misses) // mayMatch has seen it
+		return []int{at, at + len(p.seek.single.Text)}
+	}
 	if m.next == 0 {
 		return p.find(m.s.ctx, p.whole, m.text)
 	}
