@@ -13,6 +13,7 @@ import (
 const (
 	fewest     = 2
 	most       = 64
+	early      = 48 // entries ahead, and two more for each delivered, up to Options.Ahead
 	usualAhead = 128
 )
 
@@ -146,13 +147,16 @@ func (c *crew[R]) earliest() int {
 		case len(d.rest) == 0:
 			c.finish(i)
 			continue
-		case c.ahead >= c.o.Ahead && c.head != d.end:
+		case c.room() <= 0 && c.head != d.end:
 			return -1
 		}
 		return i
 	}
 	return -1
 }
+
+// room is how much more may be under way.
+func (c *crew[R]) room() int { return min(c.o.Ahead, early+2*c.delivered) - c.ahead }
 
 // finish takes a directory off the stack that has nothing left.
 func (c *crew[R]) finish(i int) {
@@ -187,7 +191,7 @@ func (c *crew[R]) takeFrom(i int) (*unit[R], *cursor[R]) {
 // runLength is how many of the next entries of d make a run. It ends before a
 // directory that is entered or, where directories are worked on too, with it.
 func (c *crew[R]) runLength(d *cursor[R]) int {
-	n := min(len(d.rest), most, fewest+c.delivered/fewest, max(1, c.o.Ahead-c.ahead))
+	n := min(len(d.rest), most, fewest+c.delivered/8, max(1, c.room()))
 	if !d.deeper {
 		return n
 	}

@@ -128,7 +128,7 @@ func TestAFileThatTakesLongHoldsTheOthersWithinBounds(t *testing.T) {
 	most := 0
 	release := make(chan bool)
 	go func() {
-		for begun.Load() < 40 {
+		for begun.Load() < 8 {
 			runtime.Gosched()
 		}
 		for still, n := 0, begun.Load(); still < 5000; still++ { // until nothing moves any more
