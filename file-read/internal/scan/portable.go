@@ -1,10 +1,19 @@
 package scan
 
+import "bytes"
+
 // The searches in plain Go: what they mean, and how they are done without
 // vectors and at the ends of texts.
 
 func (t *Trio) next(b []byte, from, n int) int {
 	for i := from; i < n; i++ {
+		if t.Either[0] == 0 {
+			k := bytes.IndexByte(b[i+t.At[0]:n+t.At[0]], t.Byte[0])
+			if k < 0 {
+				return -1
+			}
+			i += k
+		}
 		if t.is(b, i, 0) && t.is(b, i, 1) && t.is(b, i, 2) {
 			return i
 		}
