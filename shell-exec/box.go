@@ -2,25 +2,41 @@ package main
 
 import (
 	"context"
+	"sync"
+	"time"
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/process"
 	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
 )
 
-// box is a sandbox that may still be being tried. That takes longer than the rest of a
-// start, so a client is greeted meanwhile; whoever needs the sandbox waits, the first
-// command above all.
+// box is a sandbox that may not have been tried yet. That takes longer than the rest of a
+// start, so a client is greeted first; whoever needs the sandbox waits, the first command
+// above all.
 type box struct {
-	tried   chan struct{} // closed when the rest is there
-	sandbox *sandbox.Sandbox
-	report  sandbox.Report
-	err     error
+	wanted, closing func()
+	tried           chan struct{} // closed when the rest is there
+	sandbox         *sandbox.Sandbox
+	report          sandbox.Report
+	err             error
 }
 
-func newBox(o sandbox.Options) *box {
-	b := &box{tried: make(chan struct{})}
+// newBox tries the sandbox as soon as it is wanted, and at the latest after a while.
+func newBox(o sandbox.Options, while time.Duration) *box {
+	wanted, closing := make(chan struct{}), make(chan struct{})
+	b := &box{
+		wanted:  sync.OnceFunc(func() { close(wanted) }),
+		closing: sync.OnceFunc(func() { close(closing) }),
+		tried:   make(chan struct{}),
+	}
 	go func() {
 		defer close(b.tried)
+		select {
+		case <-wanted:
+		case <-time.After(while):
+		case <-closing:
+			b.err = context.Canceled
+			return
+		}
 		b.sandbox, b.report, b.err = sandbox.New(o)
 	}()
 	return b
@@ -28,6 +44,7 @@ func newBox(o sandbox.Options) *box {
 
 // wait is nil when commands can be started.
 func (b *box) wait() error {
+	b.wanted()
 	<-b.tried
 	return b.err
 }
@@ -42,14 +59,16 @@ func (b *box) Start(ctx context.Context, c sandbox.Command, f sandbox.Files) (pr
 
 // Report is what became of trying it.
 func (b *box) Report() sandbox.Report {
-	<-b.tried
+	_ = b.wait() // without a sandbox the report says so, or there is none
 	return b.report
 }
 
-// Close ends what runs in the sandbox.
+// Close ends what runs in the sandbox. One that was not tried never is.
 func (b *box) Close() error {
-	if b.wait() != nil {
-		return nil // there is none
+	b.closing()
+	<-b.tried
+	if b.sandbox == nil {
+		return nil
 	}
 	return b.sandbox.Close()
 }

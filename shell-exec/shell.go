@@ -187,10 +187,16 @@ func openStore(s *settings.Set, state string) (*output.Store, error) {
 	return output.Open(filepath.Join(state, "outputs"), output.Limits{Stream: s.Size("max-file-size"), Total: s.Size("output-size")}, time.Now)
 }
 
-// openSandbox begins to try the sandbox.
+// greeting is how long a client has to be greeted before the sandbox is tried beside it.
+const greeting = 30 * time.Millisecond
+
+// openSandbox is going to try the sandbox; what is required, at once.
 func (s *shell) openSandbox() {
 	mode := map[string]sandbox.Mode{"auto": sandbox.Auto, "required": sandbox.Required, "off": sandbox.Off}[s.settings.Text("sandbox")]
-	s.box = newBox(sandbox.Options{Mode: mode, Level: s.settings.Count("sandbox-level"), Home: s.home})
+	s.box = newBox(sandbox.Options{Mode: mode, Level: s.settings.Count("sandbox-level"), Home: s.home}, greeting)
+	if mode == sandbox.Required {
+		s.box.wanted()
+	}
 }
 
 // close ends what runs, and gives back what start has made.
