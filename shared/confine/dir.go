@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -38,7 +37,7 @@ func newBuffers() *sync.Pool {
 
 // newDir is the directory fd. above is where the directory lies that it was opened in.
 func newDir(p Path, fd descriptor, above place) *Dir {
-	d := &Dir{path: p, self: handle{d: fd}, plain: p.rel != "." && !p.roots.rules.watches(path.Base(p.rel))}
+	d := &Dir{path: p, self: handle{d: fd}, plain: !p.watched()}
 	d.place = placeOf(fd, &d.stamp, above)
 	return d
 }
@@ -142,13 +141,10 @@ func notAnEntry(name string) error {
 func (d *Dir) below(name string) Path {
 	p := d.path
 	words := joinWords(p.words, name)
-	switch {
-	case p.rel == ".":
-		p.rel = name
-	case p.words == p.rel: // the usual case: one text for both
-		p.rel = words
-	default:
-		p.rel += "/" + name
+	if p.words == p.rel && p.rel != "." {
+		p.rel = words // one text for both
+	} else {
+		p.rel = joinRel(p.rel, name)
 	}
 	p.words = words
 	return p
@@ -249,7 +245,7 @@ func (d *Dir) OpenDir(name string) (*Dir, error) {
 	}
 	var fd descriptor
 	err = d.self.use(func(at descriptor) (err error) {
-		fd, err = openEntry(at, name, wantDirectory)
+		fd, err = d.place.openEntry(at, name, wantDirectory)
 		return err
 	})
 	switch {

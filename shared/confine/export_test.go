@@ -37,7 +37,7 @@ func (r *Roots) Judged(dir, name string) (spared, named bool) {
 	if !filepath.IsLocal(dir) || !isEntry(name) {
 		p.rel = "."
 	}
-	d := &Dir{path: p, plain: p.rel != "." && !r.rules.watches(path.Base(p.rel))}
+	d := &Dir{path: p, plain: !p.watched()}
 	if !isEntry(name) {
 		return false, false
 	}

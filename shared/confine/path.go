@@ -70,18 +70,33 @@ func (p Path) Child(name string) Path {
 		c.refused = malformed("the name "+shown(name)+" is not a single component", "Name one entry of the directory").With("path", name)
 		return c
 	}
-	c.rel = path.Join(p.rel, name)
-	c.words = joinWords(p.words, name)
+	c.rel, c.words = joinRel(p.rel, name), joinWords(p.words, name)
 	if err := checkName(name); err != nil {
 		c.refused = err.With("path", c.words)
 	} else if err := checkComponent(name); err != nil {
 		c.refused = err.With("path", c.words)
 	} else if p.fileOnly {
 		c.refused = c.denied()
+	} else if p.spares(name) {
+		c.fileOnly = false
 	} else if err := c.judgeLast(); err != nil {
 		c.refused = fault.From(err)
 	}
 	return c
+}
+
+// spares says that no deny rule can name an entry of this name in the directory p.
+func (p Path) spares(name string) bool { return p.roots.rules.spares(name, p.watched()) }
+
+// watched says whether the rules may name all that is in the directory p.
+func (p Path) watched() bool { return p.rel == "." || p.roots.rules.watches(path.Base(p.rel)) }
+
+// joinRel is the way to name in the directory that rel, which is clean, leads to.
+func joinRel(rel, name string) string {
+	if rel == "." {
+		return name
+	}
+	return rel + "/" + name
 }
 
 // Open opens a regular file for reading. It never waits: a FIFO, socket or device

@@ -41,7 +41,7 @@ func (d *Dir) OpenReader(name string, r *Reader) error {
 		return err
 	}
 	err := d.self.use(func(at descriptor) error {
-		fd, err := d.place.openEntry(at, name, wantFile, &r.file)
+		fd, err := d.place.openEntry(at, name, wantFile)
 		if err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ func placeOf(fd descriptor, s *Stamp, _ place) place {
 	return unknown
 }
 
-func (place) openEntry(d descriptor, name string, want uint32, _ *reading) (descriptor, error) {
+func (place) openEntry(d descriptor, name string, want uint32) (descriptor, error) {
 	return openEntry(d, name, want)
 }
 

@@ -30,7 +30,6 @@ func placeOf(fd descriptor, s *Stamp, above place) place {
 type reading struct {
 	fd    descriptor
 	place place
-	name  [unix.NAME_MAX + 1]byte // room for the name as the system reads it
 }
 
 // begin takes fd, describes it, and closes it on an error.
@@ -68,11 +67,12 @@ func (r *reading) readAt(p []byte, off int64) (int, error) {
 func (r *reading) close() error { return r.place.close(r.fd) }
 
 // openEntry is the function of this name, at a lower price where d is local. What
-// can go wrong there is left to the other.
-func (at place) openEntry(d descriptor, name string, flags int, room *reading) (descriptor, error) {
-	if at.local && len(name) < len(room.name) {
-		room.name[copy(room.name[:], name)] = 0
-		if fd, err := at.openat(d, &room.name[0], flags|unix.O_NOFOLLOW); err == nil {
+// goes wrong there is left to the other to tell.
+func (at place) openEntry(d descriptor, name string, flags int) (descriptor, error) {
+	var room [unix.NAME_MAX + 1]byte
+	if at.local && len(name) < len(room) {
+		room[copy(room[:], name)] = 0
+		if fd, err := at.openat(d, &room[0], flags|unix.O_NOFOLLOW); err == nil {
 			return fd, nil
 		}
 	}

@@ -163,29 +163,38 @@ func (c *crew[R]) finish(i int) {
 	d := c.stack[i]
 	c.stack = slices.Delete(c.stack, i, i+1)
 	d.end.done = true
-	if d.in != nil {
-		d.in.shut()
-	}
 }
 
 // takeFrom is what comes next in a directory of the stack.
 func (c *crew[R]) takeFrom(i int) (*unit[R], *cursor[R]) {
 	d := c.stack[i]
 	if d.deeper && d.rest[0].Type == confine.Directory && (d.handed || !c.all) {
-		child := &cursor[R]{above: d.in, aboveDir: d.in.hold(), name: d.rest[0].Name}
+		child := &cursor[R]{above: d.in, name: d.rest[0].Name}
 		d.rest, d.handed = d.rest[1:], false
+		child.aboveDir = d.lend()
 		c.enlist(child, i+1, d)
 		return nil, child
 	}
 	n := c.runLength(d)
 	u := c.newUnit()
-	u.in, u.dir, u.entries, u.weight = d.in, d.in.hold(), d.rest[:n], n
+	u.in, u.entries, u.weight = d.in, d.rest[:n], n
 	if d.handed = d.deeper && d.rest[n-1].Type == confine.Directory; d.handed {
 		n--
 	}
 	d.rest = d.rest[n:]
+	u.dir = d.lend()
 	c.insert(d, u, u)
 	return u, nil
+}
+
+// lend is the open directory, or nil, for whoever takes from it, which has to release
+// it. The last has it for good, so that it is not closed under the lock.
+func (d *cursor[R]) lend() *shared {
+	s := d.in.hold()
+	if len(d.rest) == 0 {
+		d.in.shut()
+	}
+	return s
 }
 
 // runLength is how many of the next entries of d make a run. It ends before a

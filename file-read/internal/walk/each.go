@@ -158,6 +158,10 @@ func (c *crew[R]) list(d *cursor[R], scratch []confine.Entry) []confine.Entry {
 		entries = onlyFiles(entries, d.deeper, &left)
 	}
 	d.start.skipped = left
+	if len(entries) == 0 {
+		d.in.shut()
+		return scratch
+	}
 	d.rest = append(make([]confine.Entry, 0, len(entries)), entries...)
 	return entries
 }
