@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
@@ -54,6 +55,9 @@ func (l *lines) line() ([]byte, error) {
 	}
 	line := make([]byte, 0, 4*len(chunk))
 	for {
+		if len(line)+len(chunk) > cap(line) {
+			line = slices.Grow(line, len(line)) // append would copy a long line five times
+		}
 		line = append(line, chunk...)
 		if len(line) > l.max {
 			return nil, l.skip(line, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -21,9 +22,11 @@ func (c *conn) read() {
 		switch {
 		case work == nil:
 			return
-		case c.in.more() || work.isListen():
+		case c.in.more() || work.isListen() || len(work.line) > largeLine:
 			c.handOn()
+			size := len(work.line)
 			c.run(work)
+			tidy(size)
 		default:
 			kept := c.turn.keep()
 			c.run(work)
@@ -34,6 +37,17 @@ func (c *conn) read() {
 		if !c.awaitTurn() {
 			return
 		}
+	}
+}
+
+// largeLine is a message of which several at once would be felt in memory.
+const largeLine = 8 << 20
+
+// tidy gives back what a line of that many bytes took, if that was much, before the next
+// one comes.
+func tidy(size int) {
+	if size > largeLine {
+		runtime.GC()
 	}
 }
 
