@@ -100,46 +100,52 @@ func handled(abi int, network bool) ll.RulesetAttr {
 	return attr
 }
 
-// inode is what a name led to.
+// inode is what a name led to; without a number, to nothing that may be used. A
+// directory of which only the names are granted is looked at for new ones.
 type inode struct {
 	path     string
 	dev, ino uint64
+	names    bool
+	changed  unix.Timespec
 }
 
 // ruleset is rules in the kernel's hands, not yet in force, and what the
 // caller's names led to.
-func ruleset(abi int, network bool, grants []grant) (*os.File, []inode, error) {
+func ruleset(abi int, network bool, grants []grant) (set *os.File, wanted, rest []inode, err error) {
 	attr := handled(abi, network)
 	fd, err := ll.LandlockCreateRuleset(&attr, 0)
 	if err != nil {
-		return nil, nil, fmt.Errorf("landlock_create_ruleset: %w", err)
+		return nil, nil, nil, fmt.Errorf("landlock_create_ruleset: %w", err)
 	}
-	set := os.NewFile(uintptr(fd), "landlock") // closed by the collector once nothing starts from it
-	var seen []inode
+	set = os.NewFile(uintptr(fd), "landlock") // closed by the collector once nothing starts from it
 	for _, g := range grants {
 		at, err := g.add(fd, attr.HandledAccessFS)
 		switch {
-		case err == nil && g.wanted:
-			seen = append(seen, at)
-		case err != nil && g.wanted:
+		case !g.wanted:
+			rest = append(rest, at)
+		case err == nil:
+			wanted = append(wanted, at)
+		default:
 			set.Close()
-			return nil, nil, fault.New(fault.NotFound, "a path that the command may use is not there: "+g.path, "Create it, or take it out of the configuration").With("path", g.path).Because(err)
+			return nil, nil, nil, fault.New(fault.NotFound, "a path that the command may use is not there: "+g.path, "Create it, or take it out of the configuration").With("path", g.path).Because(err)
 		}
 	}
-	return set, seen, nil
+	return set, wanted, rest, nil
 }
 
 // add puts the grant into a ruleset. What the system or a tool lacks is left out.
 func (g grant) add(ruleset int, handled uint64) (inode, error) {
+	at := inode{path: g.path, names: g.rights == ll.AccessFSReadDir}
 	fd, err := unix.Open(g.path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return inode{}, err
+		return at, err
 	}
 	defer unix.Close(fd)
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
-		return inode{}, err
+		return at, err
 	}
+	at.dev, at.ino, at.changed = st.Dev, st.Ino, st.Mtim
 	rights := g.rights
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		rights &= fileRights
@@ -148,11 +154,14 @@ func (g grant) add(ruleset int, handled uint64) (inode, error) {
 	if errors.Is(err, unix.EBADFD) {
 		err = nil // a file that lives in the kernel alone; Landlock does not handle those
 	}
-	return inode{g.path, st.Dev, st.Ino}, err
+	return at, err
 }
 
-// same reports whether the name still leads there.
-func (i inode) same() bool {
+// moved reports whether the name leads elsewhere now.
+func (i inode) moved() bool {
 	var st unix.Stat_t
-	return unix.Stat(i.path, &st) == nil && st.Dev == i.dev && st.Ino == i.ino
+	if unix.Stat(i.path, &st) != nil {
+		return i.ino != 0
+	}
+	return st.Dev != i.dev || st.Ino != i.ino || i.names && st.Mtim != i.changed
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,7 +19,9 @@ type plan struct {
 	ruleset *os.File // nil without Landlock
 	filter  seccomp.Program
 	seen    []inode // what the caller's names led to
+	rest    []inode // what the others led to, if to anything
 	made    time.Time
+	looked  time.Time // when rest was looked at last
 }
 
 // enter binds the calling thread, which must never run anything else again.
@@ -45,7 +48,8 @@ func (p *plan) enter() error {
 
 // newPlan compiles rules for m. namespaced: see filter.
 func (m machine) newPlan(r Rules, home string, namespaced bool) (*plan, error) {
-	p := &plan{made: time.Now()}
+	now := time.Now()
+	p := &plan{made: now, looked: now}
 	if m.seccomp {
 		p.filter = filter(m.landlock, r.Network, namespaced)
 	}
@@ -53,7 +57,7 @@ func (m machine) newPlan(r Rules, home string, namespaced bool) (*plan, error) {
 		return p, nil
 	}
 	var err error
-	p.ruleset, p.seen, err = ruleset(m.landlock, r.Network || namespaced, grants(r, home))
+	p.ruleset, p.seen, p.rest, err = ruleset(m.landlock, r.Network || namespaced, grants(r, home))
 	return p, err
 }
 
@@ -88,6 +92,7 @@ type plans struct {
 const (
 	maxPlans = 16
 	maxAge   = 5 * time.Second // then a tool that was installed meanwhile is seen
+	lasting  = time.Minute     // then everything is looked up anew
 )
 
 // of is the plan of r. One that is kept is good only while the caller's names
@@ -110,11 +115,15 @@ func (k *plans) of(m machine, r Rules, home string) (*plan, error) {
 	return p, nil
 }
 
+// fresh reports whether the rules would still be the same. The caller's names are
+// looked at each time, the others from time to time.
 func (p *plan) fresh() bool {
-	for _, at := range p.seen {
-		if !at.same() {
-			return false
-		}
+	if slices.ContainsFunc(p.seen, inode.moved) {
+		return false
 	}
-	return time.Since(p.made) < maxAge
+	if time.Since(p.looked) < maxAge {
+		return true
+	}
+	p.looked = time.Now()
+	return p.looked.Sub(p.made) < lasting && !slices.ContainsFunc(p.rest, inode.moved)
 }

@@ -1,0 +1,50 @@
+package sandbox
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+// TestAPlanIsKeptWhileEveryNameLeadsWhereItDid installs a tool, replaces it and lets
+// time pass: each time the rules are made anew, and else they are not.
+func TestAPlanIsKeptWhileEveryNameLeadsWhereItDid(t *testing.T) {
+	m := machine{landlock: landlockABI()}
+	if m.landlock == 0 {
+		t.Skip("SKIPPED: no Landlock here")
+	}
+	home, work := t.TempDir(), t.TempDir()
+	tool := home + "/.cargo/bin"
+	var known plans
+	last, err := known.of(m, Rules{Write: []string{work}}, home)
+	must(t, err)
+	for _, step := range []struct {
+		what string
+		do   func(p *plan)
+		same bool
+	}{
+		{"nothing happened", func(*plan) {}, true},
+		{"some seconds passed", func(p *plan) { p.looked = p.looked.Add(-maxAge) }, true},
+		{"a tool was installed a moment ago", func(*plan) { must(t, os.MkdirAll(tool, 0o755)) }, true},
+		{"it was installed some seconds ago", func(p *plan) { p.looked = p.looked.Add(-maxAge) }, false},
+		{"it was replaced", func(p *plan) {
+			must(t, os.Rename(tool, home+"/old"))
+			must(t, os.Mkdir(tool, 0o755))
+			p.looked = p.looked.Add(-maxAge)
+		}, false},
+		{"it was removed", func(p *plan) { must(t, os.Remove(tool)); p.looked = p.looked.Add(-maxAge) }, false},
+		{"the workspace was replaced a moment ago", func(*plan) {
+			must(t, os.Rename(work, work+"-old"))
+			must(t, os.Mkdir(work, 0o755))
+		}, false},
+		{"much time passed", func(p *plan) { p.looked, p.made = time.Now().Add(-maxAge), time.Now().Add(-lasting) }, false},
+	} {
+		step.do(last)
+		now, err := known.of(m, Rules{Write: []string{work}}, home)
+		must(t, err)
+		if (now == last) != step.same {
+			t.Errorf("%s: made anew is %v", step.what, now != last)
+		}
+		last = now
+	}
+}
