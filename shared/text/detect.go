@@ -28,18 +28,27 @@ type head struct {
 //
 // A PDF is binary even if it consists of ASCII only: nobody reads it as text.
 func Detect(content []byte, whole bool) Detected {
-	h := head{content, whole}
-	if bytes.HasPrefix(content, []byte("%PDF-")) {
-		return binary(content)
+	if e, ok := EncodingOf(content, whole); ok {
+		return Detected{Encoding: e, MIME: textType(e, content)}
 	}
+	return binary(content)
+}
+
+// EncodingOf is the encoding that Detect would tell, without the type; not ok where
+// content is binary.
+func EncodingOf(content []byte, whole bool) (e Encoding, ok bool) {
+	if bytes.HasPrefix(content, []byte("%PDF-")) {
+		return Encoding{}, false
+	}
+	h := head{content, whole}
 	for _, guess := range []func(head) (Encoding, bool){
 		byMark, byEscapes, asUTF8, asUTF16, byLanguage,
 	} {
 		if e, ok := guess(h); ok {
-			return Detected{Encoding: e, MIME: textType(e, content)}
+			return e, true
 		}
 	}
-	return binary(content)
+	return Encoding{}, false
 }
 
 func binary(content []byte) Detected {

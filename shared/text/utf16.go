@@ -2,7 +2,9 @@ package text
 
 import (
 	"bytes"
+	"sync"
 	"unicode"
+	"unicode/utf16"
 )
 
 // usual is where the characters of text in UTF-16 are found; what lies outside
@@ -37,8 +39,15 @@ func asUTF16(h head) (Encoding, bool) {
 		return Encoding{}, false
 	}
 	best, least := Encoding{}, 0
-	for _, name := range []string{"utf-16le", "utf-16be"} {
-		e := must(name)
+	little, big := mayBeUTF16(h.bytes)
+	for _, order := range []struct {
+		name string
+		may  bool
+	}{{"utf-16le", little}, {"utf-16be", big}} {
+		if !order.may {
+			continue
+		}
+		e := must(order.name)
 		s, ok := e.strict(h)
 		if !ok || !plausibleUTF16(s) {
 			continue
@@ -49,6 +58,37 @@ func asUTF16(h head) (Encoding, bool) {
 	}
 	return best, best.scheme != nil
 }
+
+// mayBeUTF16 tells most other data, whose characters plausibleUTF16 would refuse,
+// before anything is decoded: often by its first NUL.
+func mayBeUTF16(b []byte) (little, big bool) {
+	const oneIn = 20
+	odd := oddUnits()
+	inLittle, inBig, most := 0, 0, len(b)/2/oneIn
+	for i := 0; i+1 < len(b); i += 2 {
+		unit := int(b[i]) | int(b[i+1])<<8
+		if unit == 0 {
+			return false, false
+		}
+		inLittle += int(odd[unit])
+		inBig += int(odd[int(b[i+1])|int(b[i])<<8])
+		if inLittle > most && inBig > most {
+			return false, false
+		}
+	}
+	return inLittle <= most, inBig <= most
+}
+
+// oddUnits has 1 for each unit that is no usual character and no half of one.
+var oddUnits = sync.OnceValue(func() *[1 << 16]uint8 {
+	odd := new([1 << 16]uint8)
+	for r := range rune(len(odd)) {
+		if !unicode.Is(usual, r) && !utf16.IsSurrogate(r) {
+			odd[r] = 1
+		}
+	}
+	return odd
+})
 
 // plausibleUTF16 wants usual characters, nineteen in twenty, and no NUL. A list
 // of ASCII words with NUL between them passes that, since two ASCII letters

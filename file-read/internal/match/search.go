@@ -139,9 +139,8 @@ func (p *Pattern) encodingOf(head []byte, whole bool, traits scan.Traits) (e tex
 	if plain(head, whole, traits) {
 		return p.utf8, true
 	}
-	d := text.Detect(head, whole)
-	if !d.Binary {
-		return d.Encoding, true
+	if e, ok := text.EncodingOf(head, whole); ok {
+		return e, true
 	}
 	return p.utf8, traits&scan.NUL == 0
 }
