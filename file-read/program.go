@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/multiollama/mcp-server/file-read/internal/milestones"
@@ -19,6 +20,7 @@ func program() command.Program {
 		Version: version,
 		Flags: []settings.Flag{
 			{Name: "max-read-bytes", Kind: settings.Size, Default: "128KiB", Doc: "bytes of content in one answer"},
+			{Name: "search-index", Kind: settings.Size, Default: "64MiB", Max: 4 << 30, Doc: "bytes of memory for what was searched, which makes the next search of it quick; 0 for none"},
 			{Name: "allow-mime", Kind: settings.List, Doc: "MIME types of binaries that may be read too, e.g. image/png or image/*"},
 		},
 		Defaults: defaults,
@@ -42,8 +44,13 @@ func open(_ context.Context, s *settings.Set, _ command.Own) (*command.Service, 
 	if err != nil {
 		return nil, err
 	}
+	indexing, err := newIndexing(s.Size("search-index"))
+	if err != nil {
+		return nil, errors.Join(err, roots.Close())
+	}
 	r := &reader{
 		scope:    scope,
+		indexing: indexing,
 		maxBytes: int(s.Size("max-read-bytes")),
 		media:    s.List("allow-mime"),
 		places:   milestones.New(time.Now),
@@ -54,5 +61,7 @@ func open(_ context.Context, s *settings.Set, _ command.Own) (*command.Service, 
 		Resources:    resources(r),
 		Instructions: "Reads files beneath the allowed directories; list_allowed_directories names them. Large answers come in parts: follow nextOffset, nextCursor or cursor. What was left out (ignored, binary, unreadable) is always counted.",
 		Restrict:     restrict.Rules{Read: roots.Dirs()},
+		Start:        indexing.start,
+		Close:        indexing.close,
 	}, nil
 }

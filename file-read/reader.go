@@ -23,7 +23,8 @@ const (
 // be read, and how much of them one answer may carry.
 type reader struct {
 	scope    *confine.Scope
-	maxBytes int      // bytes of content in one answer
+	maxBytes int // bytes of content in one answer
+	indexing *indexing
 	media    []string // MIME types of binaries that may be read: "image/png", "image/*", "*/*"
 
 	places *milestones.Memory // where lines lie in large files; nil: not remembered

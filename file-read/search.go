@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/multiollama/mcp-server/file-read/internal/index"
 	"github.com/multiollama/mcp-server/file-read/internal/match"
 	"github.com/multiollama/mcp-server/file-read/internal/walk"
 	"github.com/multiollama/mcp-server/shared/confine"
@@ -71,7 +72,7 @@ func (r *reader) search(ctx context.Context, in searchIn) (searchOut, error) {
 		return searchOut{}, err
 	}
 	if info.Type == confine.Directory {
-		err = s.directory(ctx, p, in)
+		err = r.searchDirectory(ctx, s, p, in)
 	} else {
 		err = s.file(ctx, p)
 	}
@@ -87,21 +88,27 @@ type search struct {
 	readers sync.Pool // of *confine.Reader
 	want    match.Want
 	output  string
+	spans   bool // a match may span lines
 	max     int  // matching lines
 	budget  int  // bytes of text
 	flat    bool // only the files directly in a directory were looked at
 	out     searchOut
+
+	known           *index.View // of earlier searches; nil: nothing
+	looked, unknown int         // files; of them, those of which known says nothing
+	stopped         bool        // before the end of the tree
 }
 
 // found is the result of one file.
 type found struct {
-	result match.Result
-	err    error
-	other  bool // the glob does not name it
+	result  match.Result
+	err     error
+	other   bool // the glob does not name it
+	unknown bool // the index says nothing of it
 }
 
 func newSearch(in searchIn, budget int) (*search, error) {
-	s := &search{output: in.Output, max: in.MaxResults, budget: budget}
+	s := &search{output: in.Output, max: in.MaxResults, budget: budget, spans: in.Multiline}
 	s.readers.New = func() any { return new(confine.Reader) }
 	s.out.Matches, s.out.Skipped = []string{}, counts{}
 	var err error
@@ -132,18 +139,36 @@ const (
 	aheadForCounts = 4096
 )
 
-func (s *search) directory(ctx context.Context, p confine.Path, in searchIn) error {
-	options := walk.Options{Recursive: in.Recursive, Hidden: true, Gitignore: in.Gitignore, Ahead: aheadForCounts}
+// searchDirectory searches the files of a directory, but for those in which the index
+// knows that nothing is. What it does not know it gets to know after the search.
+func (r *reader) searchDirectory(ctx context.Context, s *search, p confine.Path, in searchIn) error {
+	options := walk.Options{Recursive: in.Recursive, Hidden: true, Gitignore: in.Gitignore}
+	known, done := r.indexing.view(s.pattern)
+	defer done()
+	s.known = known
+	err := s.directory(ctx, p, options)
+	if err == nil && !s.stopped && s.unknown > s.looked/64 { // few are not worth it
+		r.indexing.fill(p, options)
+	}
+	return err
+}
+
+func (s *search) directory(ctx context.Context, p confine.Path, options walk.Options) error {
+	options.Ahead = aheadForCounts
 	if s.output == "lines" {
 		options.Ahead = aheadForLines
 	}
-	s.flat = !in.Recursive
+	if s.known != nil {
+		options.Listings = s.known
+	}
+	s.flat = !options.Recursive
 	done := 0
 	skipped, err := walk.Each(ctx, p, options, s.look, func(f walk.File, got found) bool {
 		if done++; done%500 == 0 {
 			toolkit.Progress(ctx, float64(done), 0, fmt.Sprintf("%d files searched, %d lines found", done, s.out.Lines))
 		}
-		return s.take(f.Path, got)
+		s.stopped = !s.take(f.Path, got)
+		return !s.stopped
 	})
 	for reason, n := range countsOf(skipped) {
 		s.out.Skipped.add(reason, n)
@@ -151,17 +176,42 @@ func (s *search) directory(ctx context.Context, p confine.Path, in searchIn) err
 	return err
 }
 
-// look searches one file; many run at once.
+// look searches one file, unless the index knows the result; many run at once.
 func (s *search) look(ctx context.Context, f walk.File) found {
 	if !s.glob.matches(f) {
 		return found{other: true}
 	}
+	got := found{unknown: !f.Recalled()}
+	if s.known.Selective() && f.Recalled() {
+		switch s.verdict(f) {
+		case index.Unknown:
+			got.unknown = true
+		case index.Never:
+			return got
+		case index.NeverABinary:
+			got.result.Binary = true
+			return got
+		}
+	}
 	r := s.readers.Get().(*confine.Reader)
 	defer s.readers.Put(r)
-	if err := f.OpenReader(r); err != nil {
-		return found{err: err}
+	if got.err = f.OpenReader(r); got.err == nil {
+		got.result, got.err = s.run(ctx, r)
 	}
-	return s.run(ctx, r)
+	return got
+}
+
+// verdict is what the index says of a file. It is asked only in a directory that is
+// as it was: the stamp of a file costs a good part of what it costs to open it.
+func (s *search) verdict(f walk.File) index.Verdict {
+	stamp, kind, err := f.Stamp()
+	switch {
+	case err != nil || kind != confine.File:
+		return index.Unknown
+	case s.spans && stamp.Size > match.MaxSpan: // it may be too large to be searched
+		return index.Maybe
+	}
+	return s.known.File(stamp)
 }
 
 // file searches a file that the caller named; glob and ignore rules do not apply.
@@ -170,33 +220,36 @@ func (s *search) file(ctx context.Context, p confine.Path) error {
 	if err := p.OpenReader(&r); err != nil {
 		return err
 	}
-	got := s.run(ctx, &r)
-	if got.err == nil {
-		s.take(func() confine.Path { return p }, got)
+	result, err := s.run(ctx, &r)
+	if err == nil {
+		s.take(func() confine.Path { return p }, found{result: result})
 	}
-	return got.err
+	return err
 }
 
 // large is from how many bytes on a file is searched in parts, at the same time.
 const large = 4 << 20
 
 // run searches an open file and closes it.
-func (s *search) run(ctx context.Context, r *confine.Reader) (got found) {
+func (s *search) run(ctx context.Context, r *confine.Reader) (match.Result, error) {
 	defer r.Close()
 	if r.Size() >= large {
-		got.result, got.err = s.pattern.SearchAt(ctx, r, r.Size(), s.want)
-	} else {
-		got.result, got.err = s.pattern.Search(ctx, r, s.want)
+		return s.pattern.SearchAt(ctx, r, r.Size(), s.want)
 	}
-	return got
+	return s.pattern.Search(ctx, r, s.want)
 }
 
 // take adds the result of the file at path to the answer and says whether more is
 // wanted.
 func (s *search) take(path func() confine.Path, got found) bool {
-	switch {
-	case got.other:
+	if got.other {
 		return true
+	}
+	s.looked++
+	if got.unknown {
+		s.unknown++
+	}
+	switch {
 	case got.err != nil:
 		s.out.Skipped.add("unreadable", 1)
 		return true

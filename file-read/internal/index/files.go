@@ -4,6 +4,8 @@ import (
 	"math/bits"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/multiollama/mcp-server/shared/confine"
 )
 
 // files is the entries of files, found by device and inode. Entries lie in the order
@@ -17,7 +19,7 @@ type files struct {
 
 // entry is what is known of one file.
 type entry struct {
-	stamp  Stamp
+	stamp  confine.Stamp
 	seen   atomic.Uint32 // the last search that asked for it
 	kind   Kind
 	filter span
@@ -33,7 +35,7 @@ func (f *files) size() int { return 4*len(f.slots) + chunkLen*entrySize*len(f.ch
 func (f *files) at(i int) *entry { return &f.chunks[i/chunkLen][i%chunkLen] }
 
 // find is the entry of a file as it is now, or nil.
-func (f *files) find(s Stamp) *entry {
+func (f *files) find(s confine.Stamp) *entry {
 	if e := f.known(s); e != nil && e.stamp == s {
 		return e
 	}
@@ -41,7 +43,7 @@ func (f *files) find(s Stamp) *entry {
 }
 
 // known is the entry of a file as it is or was, or nil.
-func (f *files) known(s Stamp) *entry {
+func (f *files) known(s confine.Stamp) *entry {
 	if len(f.slots) == 0 {
 		return nil
 	}
@@ -53,7 +55,7 @@ func (f *files) known(s Stamp) *entry {
 }
 
 // slotOf is the slot in which the number of the entry of a file is or would be.
-func (f *files) slotOf(s Stamp) int {
+func (f *files) slotOf(s confine.Stamp) int {
 	mask := len(f.slots) - 1
 	i := int((s.Ino^bits.RotateLeft64(s.Dev, 32))*factor>>32) & mask
 	for ; f.slots[i] != 0; i = (i + 1) & mask {
@@ -65,7 +67,7 @@ func (f *files) slotOf(s Stamp) int {
 }
 
 // add makes an entry for a file that has none.
-func (f *files) add(s Stamp) *entry {
+func (f *files) add(s confine.Stamp) *entry {
 	if 2*(f.n+1) > len(f.slots) {
 		f.rehash(max(64, 2*len(f.slots)))
 	}

@@ -1,13 +1,14 @@
 package index
 
 import (
-	"sync/atomic"
 	"time"
+
+	"github.com/multiollama/mcp-server/shared/confine"
 )
 
-// lasting is for how many searches what none of them asked for is kept when there
+// Lasting is for how many searches what none of them asked for is kept when there
 // is no room.
-const lasting = 8
+const Lasting = 8
 
 // Outcome says what became of something that was to be taken in.
 type Outcome uint8
@@ -19,25 +20,9 @@ const (
 	Full          // there is no room
 )
 
-// place is a directory.
-type place struct{ dev, ino uint64 }
-
-// listing is the entries of a directory, in a form that is the caller's.
-type listing struct {
-	stamp   Stamp
-	name    string
-	entries string
-	seen    atomic.Uint32
-}
-
-// listingSize is about what a listing takes beside its texts, with its part of the map.
-const listingSize = 160
-
-func (l *listing) size() int { return listingSize + len(l.name) + len(l.entries) }
-
 // Has says whether the file is known as it is now. It keeps it from being dropped as
 // a search does that asks for it.
-func (x *Index) Has(s Stamp) bool {
+func (x *Index) Has(s confine.Stamp) bool {
 	if x == nil {
 		return false
 	}
@@ -50,26 +35,11 @@ func (x *Index) Has(s Stamp) bool {
 	return e != nil
 }
 
-// HasListing is Has for a directory, known under this name.
-func (x *Index) HasListing(s Stamp, name string) bool {
-	if x == nil {
-		return false
-	}
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	l := x.listings[place{s.Dev, s.Ino}]
-	if l == nil || l.stamp != s || l.name != name {
-		return false
-	}
-	l.seen.Store(x.searches.Load())
-	return true
-}
-
 // AddFile takes in what is known of a file: the stamp that it had before its content
 // was read, when that reading began, what kind it is, and its content, which only
 // Text and Mixed have.
-func (x *Index) AddFile(s Stamp, began time.Time, kind Kind, content *Sketch) Outcome {
-	if !s.settled(began) {
+func (x *Index) AddFile(s confine.Stamp, began time.Time, kind Kind, content *Sketch) Outcome {
+	if !settled(s, began) {
 		return Young
 	}
 	var filter []uint64
@@ -84,7 +54,7 @@ func (x *Index) AddFile(s Stamp, began time.Time, kind Kind, content *Sketch) Ou
 	})
 }
 
-func (x *Index) putFile(s Stamp, kind Kind, filter []uint64) bool {
+func (x *Index) putFile(s confine.Stamp, kind Kind, filter []uint64) bool {
 	at := span{}
 	if filter != nil {
 		var ok bool
@@ -106,33 +76,6 @@ func (x *Index) putFile(s Stamp, kind Kind, filter []uint64) bool {
 // filtered says that the entry has a filter.
 func (e *entry) filtered() bool { return e.kind == Text || e.kind == Mixed }
 
-// AddListing takes in the entries of a directory: the stamp that it had before they
-// were read, when that began, and the name that they hold for. What they mean may
-// depend on that name, and it is told only to those who ask by it.
-func (x *Index) AddListing(s Stamp, began time.Time, name, entries string) Outcome {
-	if !s.settled(began) {
-		return Young
-	}
-	l := &listing{stamp: s, name: name, entries: entries}
-	return x.change(l.size, func() bool {
-		x.putListing(l)
-		return true
-	})
-}
-
-func (x *Index) putListing(l *listing) {
-	if x.listings == nil {
-		x.listings = map[place]*listing{}
-	}
-	at := place{l.stamp.Dev, l.stamp.Ino}
-	if old := x.listings[at]; old != nil {
-		x.named -= old.size()
-	}
-	l.seen.Store(x.searches.Load())
-	x.listings[at] = l
-	x.named += l.size()
-}
-
 // change runs put if there is room for what it will take, made if need be.
 func (x *Index) change(growth func() int, put func() bool) Outcome {
 	if x == nil {
@@ -152,7 +95,7 @@ func (x *Index) change(growth func() int, put func() bool) Outcome {
 }
 
 // old says that no search asked for something for long.
-func (x *Index) old(seen uint32) bool { return x.searches.Load()-seen > lasting }
+func (x *Index) old(seen uint32) bool { return x.searches.Load()-seen > Lasting }
 
 // worthSweeping says that an eighth of the limit or more would come free.
 func (x *Index) worthSweeping() bool {
@@ -164,7 +107,7 @@ func (x *Index) worthSweeping() bool {
 	}
 	for _, l := range x.listings {
 		if x.old(l.seen.Load()) {
-			n += l.size()
+			n += l.size
 		}
 	}
 	return n >= x.limit/8
@@ -182,7 +125,7 @@ func (x *Index) sweep() {
 	x.filters.compact(spans)
 	for at, l := range x.listings {
 		if x.old(l.seen.Load()) {
-			x.named -= l.size()
+			x.listed -= l.size
 			delete(x.listings, at)
 		}
 	}

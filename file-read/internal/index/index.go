@@ -1,7 +1,7 @@
 // Package index remembers which files cannot contain a text, so that a search of a
 // tree that was searched before opens few of them.
 //
-// Of each file it keeps a [Stamp] and a filter: a Bloom filter of all runs of three
+// Of each file it keeps a stamp and a filter: a Bloom filter of all runs of three
 // bytes in it, ASCII letters in lower case. A text can only stand in a file whose
 // filter has all runs of three of that text. Of each directory it keeps the stamp
 // and a listing.
@@ -26,22 +26,17 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-)
 
-// Stamp is the identity of a file together with its version, times in nanoseconds
-// since 1970.
-type Stamp struct {
-	Dev, Ino          uint64
-	Size              int64
-	Modified, Changed int64
-}
+	"github.com/multiollama/mcp-server/file-read/internal/walk"
+	"github.com/multiollama/mcp-server/shared/confine"
+)
 
 // settling is for how long before it is read a file must not have changed. It is
 // the coarsest tick of the file systems that are known (FAT; ext3 has one second).
 const settling = 2 * time.Second
 
 // settled says that a change at or after the time now will give another stamp.
-func (s Stamp) settled(now time.Time) bool {
+func settled(s confine.Stamp, now time.Time) bool {
 	return s.Changed > 0 && now.UnixNano()-s.Changed > int64(settling)
 }
 
@@ -65,7 +60,7 @@ type Index struct {
 	files    files
 	filters  filters
 	listings map[place]*listing
-	named    int // bytes that listings take
+	listed   int // bytes that listings take
 }
 
 // New is an empty index that will take no more than limit bytes.
@@ -81,7 +76,7 @@ func (x *Index) Size() int {
 	return x.size()
 }
 
-func (x *Index) size() int { return x.files.size() + x.filters.size() + x.named }
+func (x *Index) size() int { return x.files.size() + x.filters.size() + x.listed }
 
 // Verdict is what the index says of a file.
 type Verdict uint8
@@ -123,7 +118,7 @@ func (v *View) End() {
 func (v *View) Selective() bool { return v != nil && v.query != nil }
 
 // File says whether the file with this stamp can hold what is looked for.
-func (v *View) File(s Stamp) Verdict {
+func (v *View) File(s confine.Stamp) Verdict {
 	if v == nil {
 		return Unknown
 	}
@@ -143,15 +138,19 @@ func (v *View) File(s Stamp) Verdict {
 	return Never
 }
 
-// Listing is what was put in for the directory with this stamp, under this name.
-func (v *View) Listing(s Stamp, name string) (string, bool) {
+// Recall is the listing of the directory with this stamp, if it was taken in under
+// this path. With Remember it makes the view walk.Listings.
+func (v *View) Recall(dir confine.Path, at confine.Stamp) (walk.Listing, bool) {
 	if v == nil {
-		return "", false
+		return walk.Listing{}, false
 	}
-	l := v.index.listings[place{s.Dev, s.Ino}]
-	if l == nil || l.stamp != s || l.name != name {
-		return "", false
+	l := v.index.listing(dir, at)
+	if l == nil {
+		return walk.Listing{}, false
 	}
 	l.seen.Store(v.search)
-	return l.entries, true
+	return l.Listing, true
 }
+
+// Remember takes nothing in: a view lives as long as a search does.
+func (v *View) Remember(confine.Path, confine.Stamp, walk.Listing) {}

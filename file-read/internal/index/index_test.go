@@ -5,20 +5,23 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/multiollama/mcp-server/file-read/internal/index"
+	"github.com/multiollama/mcp-server/file-read/internal/walk"
+	"github.com/multiollama/mcp-server/shared/confine"
 )
 
 // now is when everything is read, long ago when it was changed last.
 var now, longAgo = time.Unix(1_000_000, 0), time.Unix(999_000, 0)
 
 // stamp is that of the file with this inode.
-func stamp(ino int) index.Stamp {
-	return index.Stamp{Dev: 1, Ino: uint64(ino), Size: 10, Modified: longAgo.UnixNano(), Changed: longAgo.UnixNano()}
+func stamp(ino int) confine.Stamp {
+	return confine.Stamp{Dev: 1, Ino: uint64(ino), Size: 10, Modified: longAgo.UnixNano(), Changed: longAgo.UnixNano()}
 }
 
 func sketchOf(content string) *index.Sketch {
@@ -28,7 +31,7 @@ func sketchOf(content string) *index.Sketch {
 	return s
 }
 
-func add(t *testing.T, x *index.Index, s index.Stamp, kind index.Kind, content string) {
+func add(t *testing.T, x *index.Index, s confine.Stamp, kind index.Kind, content string) {
 	t.Helper()
 	if got := x.AddFile(s, now, kind, sketchOf(content)); got != index.Taken {
 		t.Fatalf("outcome %d", got)
@@ -36,7 +39,7 @@ func add(t *testing.T, x *index.Index, s index.Stamp, kind index.Kind, content s
 }
 
 // ask is the verdict on a file in a search for any of the texts.
-func ask(x *index.Index, s index.Stamp, texts ...string) index.Verdict {
+func ask(x *index.Index, s confine.Stamp, texts ...string) index.Verdict {
 	v := x.View(query(texts...))
 	defer v.End()
 	return v.File(s)
@@ -91,12 +94,12 @@ func TestAFileIsLeftOutOnlyIfNoTextCanBeInIt(t *testing.T) {
 func TestNothingIsSaidOfAFileWithAnotherStamp(t *testing.T) {
 	x := index.New(1 << 20)
 	add(t, x, stamp(1), index.Text, "something")
-	for what, change := range map[string]func(*index.Stamp){
-		"device":       func(s *index.Stamp) { s.Dev++ },
-		"inode":        func(s *index.Stamp) { s.Ino++ },
-		"size":         func(s *index.Stamp) { s.Size++ },
-		"modification": func(s *index.Stamp) { s.Modified-- },
-		"change":       func(s *index.Stamp) { s.Changed++ },
+	for what, change := range map[string]func(*confine.Stamp){
+		"device":       func(s *confine.Stamp) { s.Dev++ },
+		"inode":        func(s *confine.Stamp) { s.Ino++ },
+		"size":         func(s *confine.Stamp) { s.Size++ },
+		"modification": func(s *confine.Stamp) { s.Modified-- },
+		"change":       func(s *confine.Stamp) { s.Changed++ },
 	} {
 		s := stamp(1)
 		change(&s)
@@ -122,7 +125,7 @@ func TestWhatChangedJustNowIsNotTakenIn(t *testing.T) {
 		if got := x.AddFile(s, now, index.Text, sketchOf("something")); got != index.Young {
 			t.Errorf("a file changed %s: outcome %d", what, got)
 		}
-		if got := x.AddListing(s, now, "d", "a b"); got != index.Young {
+		if got := x.AddListing(confine.Path{}, s, now, walk.Listing{}); got != index.Young {
 			t.Errorf("a directory changed %s: outcome %d", what, got)
 		}
 	}
@@ -142,33 +145,47 @@ func TestANewVersionTakesThePlaceOfTheOldOne(t *testing.T) {
 	}
 }
 
-func TestAListingIsToldUnderItsNameAndStampOnly(t *testing.T) {
+func TestAListingIsToldUnderItsPathAndStampOnly(t *testing.T) {
+	roots, err := confine.Open([]string{t.TempDir(), t.TempDir()}, confine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer roots.Close()
+	path := func(name string) confine.Path {
+		p, err := roots.Parse(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
 	x := index.New(1 << 20)
-	if got := x.AddListing(stamp(1), now, "a", "f g"); got != index.Taken {
+	l := walk.Listing{Entries: []confine.Entry{{Name: "f", Type: confine.File}, {Name: "dir", Type: confine.Directory}}, Denied: 3}
+	if got := x.AddListing(path("a"), stamp(1), now, l); got != index.Taken {
 		t.Fatal(got)
 	}
 	v := x.View(nil)
 	defer v.End()
-	if got, ok := v.Listing(stamp(1), "a"); !ok || got != "f g" {
-		t.Errorf("%q %v", got, ok)
-	}
 	newer := stamp(1)
 	newer.Changed++
-	for what, ok := range map[string]bool{
-		"another name":      second(v.Listing(stamp(1), "b")),
-		"another stamp":     second(v.Listing(newer, "a")),
-		"another directory": second(v.Listing(stamp(2), "a")),
+	for _, c := range []struct {
+		what string
+		path string
+		at   confine.Stamp
+		want bool
+	}{
+		{"the same", "a", stamp(1), true},
+		{"the same in other words", path("a").Abs(), stamp(1), true},
+		{"another path", "b", stamp(1), false},
+		{"another stamp", "a", newer, false},
+		{"another directory", "a", stamp(2), false},
 	} {
-		if ok {
-			t.Error(what, "is told the listing")
+		got, ok := v.Recall(path(c.path), c.at)
+		other, too := x.Listing(path(c.path), c.at)
+		if ok != c.want || too != c.want || ok && (!reflect.DeepEqual(got, l) || !reflect.DeepEqual(other, l)) {
+			t.Errorf("%s: %v %v", c.what, got, ok)
 		}
 	}
-	if !x.HasListing(stamp(1), "a") || x.HasListing(newer, "a") || x.HasListing(stamp(1), "b") {
-		t.Error("what is had is not what is told")
-	}
 }
-
-func second(_ string, ok bool) bool { return ok }
 
 func TestASearchIsNeverHeldUp(t *testing.T) {
 	x := index.New(1 << 20)
@@ -185,12 +202,17 @@ func TestNoIndexKnowsNothing(t *testing.T) {
 	var x *index.Index
 	v := x.View(query("text"))
 	defer v.End()
-	if v.Selective() || v.File(stamp(1)) != index.Unknown || second(v.Listing(stamp(1), "a")) || x.Has(stamp(1)) || x.HasListing(stamp(1), "a") || x.Size() != 0 {
+	if v.Selective() || v.File(stamp(1)) != index.Unknown || recalls(v) || x.Has(stamp(1)) || x.Size() != 0 {
 		t.Error("it knows something")
 	}
-	if x.AddFile(stamp(1), now, index.Text, sketchOf("")) != index.Full || x.AddListing(stamp(1), now, "a", "") != index.Full {
+	if x.AddFile(stamp(1), now, index.Text, sketchOf("")) != index.Full || x.AddListing(confine.Path{}, stamp(1), now, walk.Listing{}) != index.Full {
 		t.Error("it takes something")
 	}
+}
+
+func recalls(v *index.View) bool {
+	_, ok := v.Recall(confine.Path{}, stamp(1))
+	return ok
 }
 
 // words is a text of n words, others for another seed.
@@ -208,7 +230,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	x := index.New(limit)
 	first, n := 0, 0
 	for i := 0; ; i++ {
-		x.AddListing(stamp(i), now, fmt.Sprintf("directory %d", i), words(uint64(i), 3))
+		x.AddListing(confine.Path{}, stamp(i), now, walk.Listing{Entries: []confine.Entry{{Name: words(uint64(i), 3)}}})
 		if x.AddFile(stamp(i), now, index.Text, sketchOf(words(uint64(i), 60))) == index.Full {
 			n = i
 			break

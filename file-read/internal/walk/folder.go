@@ -14,12 +14,13 @@ import (
 
 // folder is a directory on the way of a walk.
 type folder struct {
-	path  confine.Path
-	full  string // its path from the top of the rules: "" or with a slash at the end
-	top   int    // bytes of full that come before the directory walked
-	depth int    // of its entries
-	scope *scope
-	dir   *shared // nil while it is closed because others are open
+	path     confine.Path
+	full     string // its path from the top of the rules: "" or with a slash at the end
+	top      int    // bytes of full that come before the directory walked
+	depth    int    // of its entries
+	scope    *scope
+	recalled bool    // its entries, from Options.Listings
+	dir      *shared // nil while it is closed because others are open
 }
 
 // shared is a directory that is closed when the last of its users is done.
@@ -121,6 +122,7 @@ const batch = 1024
 func (f *folder) read(ctx context.Context, o *Options, into []confine.Entry, left *Skipped) ([]confine.Entry, error) {
 	if o.Listings != nil {
 		if l, ok := o.Listings.Recall(f.path, f.dir.Stamp()); ok {
+			f.recalled = true
 			left.Denied += l.Denied
 			return l.Entries, nil
 		}
@@ -137,7 +139,7 @@ func (f *folder) read(ctx context.Context, o *Options, into []confine.Entry, lef
 	switch {
 	case err != io.EOF:
 		left.Unreadable++
-	case o.Listings != nil:
+	case o.Listings != nil && f.dir.Local():
 		o.Listings.Remember(f.path, f.dir.Stamp(), Listing{slices.Clone(into), f.dir.Denied()})
 	}
 	return into, nil

@@ -33,7 +33,8 @@ type Options struct {
 }
 
 // Listings remembers what directories held, for all who walk. A listing that may be
-// older than what its stamp can tell is for the one who remembers to refuse.
+// older than what its stamp can tell is for the one who remembers to refuse; those of
+// file systems that are not of this machine are not offered.
 type Listings interface {
 	Recall(dir confine.Path, at confine.Stamp) (Listing, bool)
 	Remember(dir confine.Path, at confine.Stamp, l Listing)
@@ -68,6 +69,9 @@ func (f File) OpenReader(r *confine.Reader) error { return f.Dir.OpenReader(f.Na
 
 // Stamp is the version of the file, which need not be opened for that, and what it is.
 func (f File) Stamp() (confine.Stamp, confine.Type, error) { return f.Dir.StampOf(f.Name) }
+
+// Recalled says that its directory was not read, because Options.Listings knew it.
+func (f File) Recalled() bool { return f.in.recalled }
 
 // Skipped counts what was not visited. What lies in a directory that was left
 // out is not counted; .git neither.
