@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
@@ -56,7 +55,7 @@ func (l *lines) line() ([]byte, error) {
 	line := make([]byte, 0, 4*len(chunk))
 	for {
 		if len(line)+len(chunk) > cap(line) {
-			line = slices.Grow(line, len(line)) // append would copy a long line five times
+			line = append(make([]byte, 0, 2*cap(line)), line...) // append alone would copy it five times and clear the rest
 		}
 		line = append(line, chunk...)
 		if len(line) > l.max {
