@@ -227,15 +227,9 @@ func (s *search) file(ctx context.Context, p confine.Path) error {
 	return err
 }
 
-// large is from how many bytes on a file is searched in parts, at the same time.
-const large = 4 << 20
-
 // run searches an open file and closes it.
 func (s *search) run(ctx context.Context, r *confine.Reader) (match.Result, error) {
 	defer r.Close()
-	if r.Size() >= large {
-		return s.pattern.SearchAt(ctx, r, r.Size(), s.want)
-	}
 	return s.pattern.Search(ctx, r, s.want)
 }
 

@@ -10,9 +10,24 @@ import (
 	"github.com/multiollama/mcp-server/shared/fault"
 )
 
-// SearchAt is [Pattern.Search] of the first size bytes of r. It searches parts
-// of a large file at the same time, by as many goroutines as can run at once.
-func (p *Pattern) SearchAt(ctx context.Context, r io.ReaderAt, size int64, w Want) (Result, error) {
+// file is a stream that can be read at any place.
+type file interface {
+	io.ReaderAt
+	Size() int64
+}
+
+// fewest chunks that are worth it.
+const fewest = 4
+
+// isLarge says that r is a file that goes on for long behind what is read.
+func (p *Pattern) isLarge(r io.Reader) (file, bool) {
+	f, ok := r.(file)
+	return f, ok && f.Size() >= fewest*int64(p.sizes.chunk)
+}
+
+// searchAt is a search of the first size bytes of r. It searches parts of a large
+// file at the same time, by as many goroutines as can run at once.
+func (p *Pattern) searchAt(ctx context.Context, r io.ReaderAt, size int64, w Want) (Result, error) {
 	if w.Context == 0 && !p.spans {
 		f := chunked{p: p, r: r, size: size, w: w, line: 1}
 		if f.searched(ctx) {
@@ -22,7 +37,12 @@ func (p *Pattern) SearchAt(ctx context.Context, r io.ReaderAt, size int64, w Wan
 			return f.res, nil
 		}
 	}
-	return p.Search(ctx, io.NewSectionReader(r, 0, size), w)
+	s := p.borrow(ctx, io.NewSectionReader(r, 0, size), w)
+	defer p.giveBack(s)
+	if err := s.run(); err != nil {
+		return s.res, fault.From(err)
+	}
+	return s.res, nil
 }
 
 // chunked is a file that is searched in chunks, each of them whole lines. What
@@ -58,7 +78,6 @@ type found struct {
 // first one is done alone: it tells the encoding, and is often all that is
 // wanted.
 func (f *chunked) searched(ctx context.Context) bool {
-	const fewest = 4 // chunks that are worth it
 	if f.size < fewest*int64(f.p.sizes.chunk) {
 		return false
 	}

@@ -29,7 +29,7 @@ func compile(t testing.TB, expr string, o match.Options) *match.Pattern {
 
 func search(t testing.TB, p *match.Pattern, data string, w match.Want) match.Result {
 	t.Helper()
-	res, err := p.Search(t.Context(), strings.NewReader(data), w)
+	res, err := p.Search(t.Context(), struct{ io.Reader }{strings.NewReader(data)}, w)
 	if err != nil {
 		t.Fatalf("Search: %v", err)
 	}

@@ -14,10 +14,24 @@ import (
 // Search reads r to its end, or until what is wanted is found, and tells the
 // hits in order. When ctx ends, or r fails, the result is what was found so far
 // beside the error, which is an Error of package fault.
+//
+// Where r is an io.ReaderAt too and tells its Size, a large file is searched in
+// parts at the same time; it is not asked for its size where one read shows its end.
 func (p *Pattern) Search(ctx context.Context, r io.Reader, w Want) (Result, error) {
 	s := p.borrow(ctx, r, w)
 	defer p.giveBack(s)
-	if err := s.run(); err != nil {
+	err := s.begin()
+	switch {
+	case err != nil || s.res.Binary:
+	case s.in.eof:
+		err = s.rest()
+	default:
+		if f, ok := p.isLarge(r); ok {
+			return p.searchAt(ctx, f, f.Size(), w)
+		}
+		err = s.rest()
+	}
+	if err != nil {
 		return s.res, fault.From(err)
 	}
 	return s.res, nil
