@@ -11,6 +11,7 @@ import (
 	"github.com/multiollama/mcp-server/file-read/internal/match"
 	"github.com/multiollama/mcp-server/file-read/internal/walk"
 	"github.com/multiollama/mcp-server/shared/confine"
+	"github.com/multiollama/mcp-server/shared/text"
 )
 
 // indexing is the index of what was searched, and the goroutine that fills it: a
@@ -166,6 +167,7 @@ type filling struct {
 	ctx    context.Context
 	sketch index.Sketch
 	reader confine.Reader
+	read   int64 // bytes of what is open
 	full   bool
 }
 
@@ -228,29 +230,52 @@ func rested(s confine.Stamp, now time.Time) bool {
 	return now.UnixNano()-s.Changed > int64(max(rest, 2*time.Second))
 }
 
-// take reads a file and takes it in.
+// take reads a file, as a search does, and takes it in.
 func (f *filling) take(file walk.File) {
 	began := f.now()
-	if file.OpenReader(&f.reader) != nil || !f.reader.Local() {
+	if !f.open(file) {
 		return
 	}
 	stamp := f.reader.Stamp()
 	f.sketch.Begin(stamp.Size)
-	got, err := f.probe.Search(f.ctx, f, match.Want{CountOnly: true})
-	kind := kindOf(got)
-	if err != nil || kind == index.Text && f.sketch.Taken() != stamp.Size {
+	got, err := f.probe.Search(f.ctx, io.TeeReader(f, &f.sketch), match.Want{CountOnly: true})
+	if err != nil || !got.Binary && f.read != stamp.Size {
 		return
+	}
+	kind := kindOf(got)
+	if kind == index.Opaque && f.decode(file, got.Encoding) && f.reader.Stamp() == stamp && f.read == stamp.Size {
+		kind = index.Text
+		if got.Binary {
+			kind = index.Mixed
+		}
 	}
 	f.put(func() index.Outcome { return f.index.AddFile(stamp, began, kind, &f.sketch) })
 }
 
-// Read reads on in the file that is taken, while no search is on.
+// open opens a file whose stamps can be relied on.
+func (f *filling) open(file walk.File) bool {
+	f.read = 0
+	return file.OpenReader(&f.reader) == nil && f.reader.Local()
+}
+
+// decode reads a file once more, to take it in as UTF-8: that is what is searched.
+func (f *filling) decode(file walk.File, encoding string) bool {
+	e, err := text.Lookup(encoding)
+	if err != nil || !f.open(file) {
+		return false
+	}
+	f.sketch.Begin(2 * f.reader.Size())
+	_, err = io.Copy(&f.sketch, e.NewReader(f))
+	return err == nil
+}
+
+// Read reads on in the file that is open, while no search is on.
 func (f *filling) Read(p []byte) (int, error) {
 	if !f.quiet(f.ctx) {
 		return 0, io.ErrUnexpectedEOF
 	}
 	n, err := f.reader.Read(p)
-	f.sketch.Take(p[:n])
+	f.read += int64(n)
 	return n, err
 }
 

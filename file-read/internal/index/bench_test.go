@@ -13,7 +13,7 @@ func BenchmarkSketch(b *testing.B) {
 	b.SetBytes(int64(len(content)))
 	for b.Loop() {
 		s.Begin(int64(len(content)))
-		s.Take(content)
+		s.Write(content)
 		x.AddFile(stamp(1), now, index.Text, s)
 	}
 }

@@ -48,7 +48,7 @@ const (
 	Text        // searched to its end
 	Mixed       // text that is searched up to a NUL; only what comes before it counts
 	Binary      // never searched
-	Opaque      // searched, but not as the bytes it has: in another encoding
+	Opaque      // searched, and nothing is known of what it holds
 )
 
 // Index is what is known of files and directories. Any number of goroutines may use

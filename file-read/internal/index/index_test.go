@@ -27,7 +27,7 @@ func stamp(ino int) confine.Stamp {
 func sketchOf(content string) *index.Sketch {
 	s := &index.Sketch{}
 	s.Begin(int64(len(content)))
-	s.Take([]byte(content))
+	s.Write([]byte(content))
 	return s
 }
 
@@ -332,12 +332,12 @@ func TestSearchesAndFillingGoTogether(t *testing.T) {
 		})
 	}
 	sketch := &index.Sketch{}
-	for taken := 0; taken < files; {
-		content := []byte(fmt.Sprintf("file number %d.", taken))
+	for taken := 0; taken < files || size(&busy) == 0; {
+		content := []byte(fmt.Sprintf("file number %d.", taken%files))
 		sketch.Begin(int64(len(content)))
-		sketch.Take(content)
+		sketch.Write(content)
 		time.Sleep(20 * time.Microsecond) // as long as reading takes
-		switch x.AddFile(stamp(taken), now, index.Text, sketch) {
+		switch x.AddFile(stamp(taken%files), now, index.Text, sketch) {
 		case index.Taken:
 			taken++
 		case index.Busy:
@@ -351,9 +351,6 @@ func TestSearchesAndFillingGoTogether(t *testing.T) {
 	}
 	close(done)
 	wg.Wait()
-	if size(&busy) == 0 {
-		t.Error("no filling met a search")
-	}
 }
 
 func size(m *sync.Map) (n int) {
@@ -372,7 +369,7 @@ func FuzzAFileThatHasTheTextIsNeverLeftOut(f *testing.F) {
 		s.Begin(int64(from)) // a size that is not so is no harm
 		for rest := content; len(rest) > 0; {
 			n := min(len(rest), 1+int(piece))
-			s.Take(rest[:n])
+			s.Write(rest[:n])
 			rest = rest[n:]
 		}
 		x := index.New(4 << 20)
@@ -410,7 +407,7 @@ func FuzzPiecesMakeNoDifference(f *testing.F) {
 		for i, n := range []int{1 + int(piece), 1} {
 			all[i].Begin(int64(len(content)))
 			for rest := content; len(rest) > 0; rest = rest[min(n, len(rest)):] {
-				all[i].Take(rest[:min(n, len(rest))])
+				all[i].Write(rest[:min(n, len(rest))])
 			}
 		}
 		if got, want := all[0].Marked(), all[1].Marked(); !bytes.Equal(got, want) {

@@ -42,11 +42,13 @@ func (s *Sketch) Begin(size int64) {
 	s.taken = 0
 }
 
-// Taken is how many bytes were taken in since Begin.
-func (s *Sketch) Taken() int64 { return s.taken }
+// Write takes in the next bytes of the file, all of them.
+func (s *Sketch) Write(p []byte) (int, error) {
+	s.take(p)
+	return len(p), nil
+}
 
-// Take takes in the next bytes of the file.
-func (s *Sketch) Take(p []byte) {
+func (s *Sketch) take(p []byte) {
 	for len(p) > 0 && s.taken < 2 {
 		s.tail[s.taken] = lower(p[0])
 		s.taken++
