@@ -18,7 +18,6 @@ type Dir struct {
 	path   Path
 	self   handle
 	place  place
-	stamp  Stamp
 	plain  bool // no rule names all that is in it: see rules.spares
 	list   listing
 	rest   []Entry // read, and not yet handed out
@@ -35,19 +34,25 @@ func newBuffers() *sync.Pool {
 	}}
 }
 
-// newDir is the directory fd. above is where the directory lies that it was opened in.
+// newDir is the directory fd, in the place above unless that is unknown.
 func newDir(p Path, fd descriptor, above place) *Dir {
 	d := &Dir{path: p, self: handle{d: fd}, plain: !p.watched()}
-	d.place = placeOf(fd, &d.stamp, above)
+	d.place = placeOf(fd, above)
 	return d
 }
 
 // Path is the directory's own path.
 func (d *Dir) Path() Path { return d.path }
 
-// Stamp is the version of the directory when it was opened; the zero Stamp where the
-// system does not tell it.
-func (d *Dir) Stamp() Stamp { return d.stamp }
+// Stamp is the version of the directory now; the zero Stamp where the system does not
+// tell it.
+func (d *Dir) Stamp() (s Stamp) {
+	_ = d.self.use(func(fd descriptor) error { // closed: the zero Stamp
+		s = stampOfDir(fd, d.place)
+		return nil
+	})
+	return s
+}
 
 // Denied is how many entries the deny rules have left out so far.
 func (d *Dir) Denied() int { return d.denied }
@@ -244,13 +249,14 @@ func (d *Dir) OpenDir(name string) (*Dir, error) {
 		return nil, p.denied()
 	}
 	var fd descriptor
+	var where place
 	err = d.self.use(func(at descriptor) (err error) {
-		fd, err = d.place.openEntry(at, name, wantDirectory)
+		fd, where, err = d.place.openEntry(at, name, wantDirectory)
 		return err
 	})
 	switch {
 	case err == nil:
-		return newDir(p, fd, d.place), nil
+		return newDir(p, fd, where), nil
 	case problemOf(err) == throughLink && p.roots.opts.Symlinks == Within:
 		return d.path.Child(name).OpenDir()
 	}

@@ -12,8 +12,13 @@ import (
 // more than the call itself where the answer is in memory. On a local file system it
 // is not told: a call that waits for the disk after all holds up one of GOMAXPROCS.
 
-// isLocal says whether fd lies in a file system that waits for no other machine.
+// isLocal says whether fd lies in a file system that waits for no other machine, and
+// the kernel can open without leaving it.
 func isLocal(fd descriptor) bool {
+	here := [2]byte{'.'}
+	if again, err := unknown.openWithin(fd, &here[0], wantInfo); err != nil || release(again) != nil {
+		return false
+	}
 	var st unix.Statfs_t
 	if unix.Fstatfs(fd, &st) != nil {
 		return false
@@ -34,9 +39,10 @@ func errorOf(e unix.Errno) error {
 	return nil
 }
 
-// openat and fstatat are for what is local.
-func (place) openat(d descriptor, name *byte, flags int) (descriptor, error) {
-	fd, _, e := unix.RawSyscall6(unix.SYS_OPENAT, uintptr(d), uintptr(unsafe.Pointer(name)), uintptr(flags), 0, 0, 0)
+// openWithin and fstatat are for what is local. openWithin crosses no mount.
+func (place) openWithin(d descriptor, name *byte, flags int) (descriptor, error) {
+	how := unix.OpenHow{Flags: uint64(flags), Resolve: unix.RESOLVE_NO_XDEV}
+	fd, _, e := unix.RawSyscall6(unix.SYS_OPENAT2, uintptr(d), uintptr(unsafe.Pointer(name)), uintptr(unsafe.Pointer(&how)), unsafe.Sizeof(how), 0, 0)
 	return int(fd), errorOf(e)
 }
 
@@ -45,14 +51,6 @@ func (place) fstatat(d descriptor, name *byte, s *Stamp) (mode uint32, err error
 	_, _, e := unix.RawSyscall6(unix.SYS_NEWFSTATAT, uintptr(d), uintptr(unsafe.Pointer(name)), uintptr(unsafe.Pointer(&st)), unix.AT_SYMLINK_NOFOLLOW, 0, 0)
 	*s = stampFrom(&st)
 	return st.Mode, errorOf(e)
-}
-
-func (at place) read(fd descriptor, p []byte) (int, error) {
-	if !at.local || len(p) == 0 {
-		return unix.Read(fd, p)
-	}
-	n, _, e := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)))
-	return int(n), errorOf(e)
 }
 
 func (at place) pread(fd descriptor, p []byte, off int64) (int, error) {

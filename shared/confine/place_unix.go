@@ -7,12 +7,10 @@ import "golang.org/x/sys/unix"
 // isLocal is not known here: every call is an ordinary one.
 func isLocal(descriptor) bool { return false }
 
-// openat and fstatat are for what is local.
-func (place) openat(descriptor, *byte, int) (descriptor, error) { return -1, unix.ENOSYS }
+// openWithin and fstatat are for what is local.
+func (place) openWithin(descriptor, *byte, int) (descriptor, error) { return -1, unix.ENOSYS }
 
 func (place) fstatat(descriptor, *byte, *Stamp) (uint32, error) { return 0, unix.ENOSYS }
-
-func (place) read(fd descriptor, p []byte) (int, error) { return unix.Read(fd, p) }
 
 func (place) pread(fd descriptor, p []byte, off int64) (int, error) { return unix.Pread(fd, p, off) }
 

@@ -12,15 +12,19 @@ type place struct{ local bool }
 
 var unknown place
 
-func placeOf(fd descriptor, s *Stamp, _ place) place {
-	if info, err := infoOf(fd); err == nil {
-		*s = info.Stamp()
+func placeOf(descriptor, place) place { return unknown }
+
+func stampOfDir(fd descriptor, _ place) Stamp {
+	info, err := infoOf(fd)
+	if err != nil {
+		return Stamp{}
 	}
-	return unknown
+	return info.Stamp()
 }
 
-func (place) openEntry(d descriptor, name string, want uint32) (descriptor, error) {
-	return openEntry(d, name, want)
+func (place) openEntry(d descriptor, name string, want uint32) (descriptor, place, error) {
+	fd, err := openEntry(d, name, want)
+	return fd, unknown, err
 }
 
 func (place) stampOf(d descriptor, name string, s *Stamp) (Type, error) {
@@ -31,28 +35,20 @@ func (place) stampOf(d descriptor, name string, s *Stamp) (Type, error) {
 
 // reading is the part of a Reader that is the system's.
 type reading struct {
+	fd    descriptor
 	file  *os.File
 	place place
 }
 
-// begin takes fd, describes it, and closes it on an error.
-func (r *reading) begin(fd descriptor, _ place, s *Stamp) (Type, error) {
-	info, err := infoOf(fd)
-	if err != nil {
-		_ = release(fd) // nothing was written through it
-		return 0, err
-	}
-	*s = info.Stamp()
-	r.file, err = asFile(fd, "file")
-	return info.Type, err
+func newReading(fd descriptor, _ place) (reading, error) {
+	f, err := asFile(fd, "file")
+	return reading{fd: fd, file: f}, err
 }
 
-func (r *reading) read(p []byte) (int, error) {
-	n, err := r.file.Read(p)
-	if n == 0 && err == io.EOF {
-		return 0, nil
-	}
-	return n, err
+func (r *reading) describe(s *Stamp) (Type, error) {
+	info, err := infoOf(r.fd)
+	*s = info.Stamp()
+	return info.Type, err
 }
 
 func (r *reading) readAt(p []byte, off int64) (int, error) {

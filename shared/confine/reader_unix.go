@@ -6,24 +6,26 @@ import "golang.org/x/sys/unix"
 
 // place is what is known of the file system that a directory lies in.
 type place struct {
-	local bool   // it is one of this machine: quick, and a short read is the end
-	dev   uint64 // its device, where it is local
+	local bool // it is one of this machine: quick, and a short read is the end
 }
 
 // unknown is the place of what is not known to be anywhere.
 var unknown place
 
-// placeOf is where the directory fd lies, and its stamp. In the same device as above,
-// the directory it was opened in, which is still open, it is as local as that.
-func placeOf(fd descriptor, s *Stamp, above place) place {
-	if _, err := above.fstat(fd, s); err != nil {
-		*s = Stamp{}
-		return unknown
-	}
-	if above.local && above.dev == s.Dev {
+// placeOf is where the directory fd lies; above is known if it lies in the same mount.
+func placeOf(fd descriptor, above place) place {
+	if above.local {
 		return above
 	}
-	return place{local: isLocal(fd), dev: s.Dev}
+	return place{local: isLocal(fd)}
+}
+
+func stampOfDir(fd descriptor, at place) Stamp {
+	var s Stamp
+	if _, err := at.fstat(fd, &s); err != nil {
+		return Stamp{}
+	}
+	return s
 }
 
 // reading is the part of a Reader that is the system's.
@@ -32,27 +34,11 @@ type reading struct {
 	place place
 }
 
-// begin takes fd, describes it, and closes it on an error.
-func (r *reading) begin(fd descriptor, where place, s *Stamp) (Type, error) {
-	r.fd, r.place = fd, where
-	mode, err := where.fstat(fd, s)
-	if err != nil {
-		_ = r.close() // nothing was written through it
-		return 0, err
-	}
-	if where.local && s.Dev != where.dev { // something else is mounted on the file
-		r.place = unknown
-	}
-	return typeOf(fileMode(mode)), nil
-}
+func newReading(fd descriptor, where place) (reading, error) { return reading{fd, where}, nil }
 
-func (r *reading) read(p []byte) (int, error) {
-	for {
-		n, err := r.place.read(r.fd, p)
-		if err != unix.EINTR {
-			return max(n, 0), err
-		}
-	}
+func (r *reading) describe(s *Stamp) (Type, error) {
+	mode, err := r.place.fstat(r.fd, s)
+	return typeOf(fileMode(mode)), err
 }
 
 func (r *reading) readAt(p []byte, off int64) (int, error) {
@@ -66,17 +52,19 @@ func (r *reading) readAt(p []byte, off int64) (int, error) {
 
 func (r *reading) close() error { return r.place.close(r.fd) }
 
-// openEntry is the function of this name, at a lower price where d is local. What
-// goes wrong there is left to the other to tell.
-func (at place) openEntry(d descriptor, name string, flags int) (descriptor, error) {
+// openEntry is the function of this name, at a lower price where d is local, and where
+// the entry lies: d's place, if nothing else is mounted on it. What goes wrong at the
+// lower price is left to the other to tell.
+func (at place) openEntry(d descriptor, name string, flags int) (descriptor, place, error) {
 	var room [unix.NAME_MAX + 1]byte
 	if at.local && len(name) < len(room) {
 		room[copy(room[:], name)] = 0
-		if fd, err := at.openat(d, &room[0], flags|unix.O_NOFOLLOW); err == nil {
-			return fd, nil
+		if fd, err := at.openWithin(d, &room[0], flags|unix.O_NOFOLLOW); err == nil {
+			return fd, at, nil
 		}
 	}
-	return openEntry(d, name, flags)
+	fd, err := openEntry(d, name, flags)
+	return fd, unknown, err
 }
 
 // stampOf describes an entry without opening or following it.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -163,5 +164,57 @@ func TestNoMemoryIsTakenForAFile(t *testing.T) {
 		}); n > 0 {
 			t.Errorf("%s: %v allocations", name, n)
 		}
+	}
+}
+
+func TestWhatWasListedAsAFileIsNotReadAsAnythingElse(t *testing.T) {
+	base := world(t, "allow/d/f", "allow/d/g", "allow/other/", "allow/d/l")
+	dir := base + "/allow/d/"
+	d := openDir(t, roots(t, confine.ByWalk, confine.Options{}, base), "d")
+	entries, err := d.Append(nil)
+	if err != io.EOF && err != nil || len(entries) != 3 {
+		t.Fatal(entries, err)
+	}
+	swap := map[string]func() error{
+		"f": func() error { return syscall.Mkfifo(dir+"f", 0o600) },
+		"g": func() error { return os.Mkdir(dir+"g", 0o700) },
+		"l": func() error { return os.Symlink("../other", dir+"l") },
+	}
+	var r confine.Reader
+	for _, e := range entries {
+		if err := errors.Join(os.Remove(dir+e.Name), swap[e.Name]()); err != nil {
+			t.Fatal(err)
+		}
+		err := d.OpenListed(e, &r)
+		if err == nil {
+			var n int
+			if n, err = r.Read(make([]byte, 8)); n != 0 {
+				t.Errorf("%s: read %d bytes", e.Name, n)
+			}
+		}
+		if err == nil || err == io.EOF {
+			t.Errorf("%s: %v", e.Name, err)
+		}
+		if r.Size() != 0 || r.Stamp() != (confine.Stamp{}) {
+			t.Errorf("%s has a stamp", e.Name)
+		}
+		if err := d.OpenListed(confine.Entry{Name: e.Name, Type: confine.Other}, &r); err == nil {
+			t.Errorf("%s is opened as what it is not", e.Name)
+		}
+	}
+}
+
+func TestAFileThatGoesOnIsDescribedAfterAll(t *testing.T) {
+	base := world(t, "allow/d/f")
+	if err := os.WriteFile(base+"/allow/d/f", make([]byte, 10_000), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	d := openDir(t, roots(t, confine.ByWalk, confine.Options{}, base), "d")
+	var r confine.Reader
+	if err := d.OpenListed(confine.Entry{Name: "f", Type: confine.File}, &r); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := io.Copy(io.Discard, &r); n != 10_000 || err != nil || r.Size() != n || r.Stamp().Ino == 0 {
+		t.Errorf("%d bytes of %d, %v, %+v", n, r.Size(), err, r.Stamp())
 	}
 }

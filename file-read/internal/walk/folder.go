@@ -120,8 +120,10 @@ const batch = 1024
 // read is all that is in f, by name, from o.Listings where that knows it. What cannot
 // be read is counted.
 func (f *folder) read(ctx context.Context, o *Options, into []confine.Entry, left *Skipped) ([]confine.Entry, error) {
+	var before confine.Stamp
 	if o.Listings != nil {
-		if l, ok := o.Listings.Recall(f.path, f.dir.Stamp()); ok {
+		before = f.dir.Stamp()
+		if l, ok := o.Listings.Recall(f.path, before); ok {
 			f.recalled = true
 			left.Denied += l.Denied
 			return l.Entries, nil
@@ -140,7 +142,7 @@ func (f *folder) read(ctx context.Context, o *Options, into []confine.Entry, lef
 	case err != io.EOF:
 		left.Unreadable++
 	case o.Listings != nil && f.dir.Local():
-		o.Listings.Remember(f.path, f.dir.Stamp(), Listing{slices.Clone(into), f.dir.Denied()})
+		o.Listings.Remember(f.path, before, Listing{slices.Clone(into), f.dir.Denied()})
 	}
 	return into, nil
 }

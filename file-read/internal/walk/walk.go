@@ -65,7 +65,9 @@ func (f File) Path() confine.Path { return f.in.path.Child(f.Name) }
 func (f File) Open() (*os.File, confine.Info, error) { return f.Dir.Open(f.Name) }
 
 // OpenReader opens a regular file into r, relative to its directory.
-func (f File) OpenReader(r *confine.Reader) error { return f.Dir.OpenReader(f.Name, r) }
+func (f File) OpenReader(r *confine.Reader) error {
+	return f.Dir.OpenListed(confine.Entry{Name: f.Name, Type: f.Type}, r)
+}
 
 // Stamp is the version of the file, which need not be opened for that, and what it is.
 func (f File) Stamp() (confine.Stamp, confine.Type, error) { return f.Dir.StampOf(f.Name) }
