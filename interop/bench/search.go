@@ -210,7 +210,7 @@ const indexFlag = "--search-index"
 
 func (w *world) indexOff() []string {
 	if w.has(w.read, indexFlag) {
-		return []string{indexFlag, "off"}
+		return []string{indexFlag, "0"}
 	}
 	return nil
 }
