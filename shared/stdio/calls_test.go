@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/multiollama/mcp-server/shared/fault"
 )
@@ -157,6 +158,32 @@ func TestSlowCallsDoNotStopAPing(t *testing.T) {
 			t.Errorf("%d of 300 answered: %v", len(all), err)
 		}
 	})
+}
+
+func TestWhatSaysThatItWaitsHandsOnTheTurnToReadAtOnceAndIsNotWatched(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := dial(t, mcpServer(tools{"wait": func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			server.ClientSessionFromContext(ctx).(*session).Waits()
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}}), Options{})
+		c.handshake(`{}`)
+		begun := time.Now()
+		c.send(toolCall(1, "wait"))
+		synctest.Wait()
+		c.ping()
+		if d := time.Since(begun); d > 0 { // of the clock of the bubble
+			t.Errorf("the turn was taken from it after %v", d)
+		}
+	})
+	handed := 0
+	turn := newTurn(func() { handed++ })
+	kept := turn.keep()
+	turn.yield()
+	if turn.look(); handed != 1 || turn.back(kept) || turn.watched.Load() {
+		t.Errorf("handed on %d times, watched %v", handed, turn.watched.Load())
+	}
+	turn.timer.Stop()
 }
 
 func TestEverythingBeforeTheEndOfTheInputIsAnswered(t *testing.T) {

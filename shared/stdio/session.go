@@ -66,6 +66,14 @@ func (s *session) forRequest(m message, of *call) *session {
 // SessionID names the client.
 func (s *session) SessionID() string { return s.id }
 
+// Waits says that the request begins something that takes its time, as a program
+// does: others are read meanwhile, without a look first at how long it takes.
+func (s *session) Waits() {
+	if s.call != nil {
+		s.conn.turn.yield()
+	}
+}
+
 // NotificationChannel takes notifications for the client. They are written in
 // their order, and before the response of the request they belong to.
 func (s *session) NotificationChannel() chan<- mcp.JSONRPCNotification {

@@ -22,6 +22,7 @@ type turn struct {
 	kept    atomic.Int64 // the request whose goroutine keeps the turn, by number; 0: it reads, or waits
 	last    int64        // that has been numbered; of whoever has the turn
 	watched atomic.Bool  // the timer is running
+	passed  atomic.Bool  // the turn was handed on: nothing is left to watch
 	timer   *time.Timer
 	seen    int64 // what the timer saw kept the last time
 	rested  int   // how often it saw nothing since
@@ -52,7 +53,15 @@ func (t *turn) back(request int64) bool { return t.kept.CompareAndSwap(request, 
 
 // yield hands on the turn of whatever request keeps it.
 func (t *turn) yield() {
-	if request := t.kept.Load(); request != 0 && t.back(request) {
+	if request := t.kept.Load(); request != 0 {
+		t.pass(request)
+	}
+}
+
+// pass hands on the turn that a request keeps, if it still does.
+func (t *turn) pass(request int64) {
+	if t.back(request) {
+		t.passed.Store(true)
 		t.next()
 	}
 }
@@ -65,10 +74,13 @@ func (t *turn) look() {
 		t.rested++
 	case request != t.seen:
 		t.rested = 0
-	case t.back(request):
-		t.next()
+	default:
+		t.pass(request)
 	}
 	t.seen = request
+	if t.passed.Swap(false) { // what waits for something may do so for long, and is not to be disturbed
+		t.rested = rests
+	}
 	if t.rested < rests || t.wanted() {
 		t.timer.Reset(patience)
 	}

@@ -39,6 +39,10 @@ type extra struct {
 	again mcp.MultiRoundTripParams // the answer to what an earlier call asked
 }
 
+// waiter is a session of a transport that reads on while a call waits for something. It
+// finds that out, but not for nothing; what a program does is slow beside it.
+type waiter interface{ Waits() }
+
 type callKey struct{}
 
 // callFrom is the call whose function runs with ctx, or nil.
@@ -148,6 +152,9 @@ func (c *call) attempt(ctx context.Context, t *Tool, args json.RawMessage, again
 	}
 	return guarded(func() (outcome, error) {
 		c.ran = true
+		if session, ok := server.ClientSessionFromContext(ctx).(waiter); ok && c.effect == Runs {
+			session.Waits()
+		}
 		defer c.sent.close()
 		out, err := ready.run(context.WithValue(ctx, callKey{}, c))
 		if p, ok := errors.AsType[*pause](err); ok {

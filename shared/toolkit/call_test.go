@@ -249,6 +249,25 @@ func TestARequiredRecordComesFirst(t *testing.T) {
 	}
 }
 
+func TestOnlyWhatRunsSaysThatItWaits(t *testing.T) {
+	w := newWorld(t, nil)
+	c := newClient("one")
+	ctx := w.WithContext(t.Context(), c)
+	for _, one := range []struct {
+		tool, args string
+		waits      int
+	}{
+		{"say", `{"word":"a"}`, 0},
+		{"store", `{"path":"p","content":"c"}`, 0},
+		{"misbehave", `{}`, 0}, // refused before it starts
+		{"misbehave", `{"how":"well"}`, 1},
+	} {
+		if w.Call(ctx, one.tool, json.RawMessage(one.args)); c.waits != one.waits {
+			t.Errorf("%s %s: %d, want %d", one.tool, one.args, c.waits, one.waits)
+		}
+	}
+}
+
 func TestTheDurationIsMeasured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := func(context.Context, struct{}) (sayOut, error) {

@@ -202,12 +202,14 @@ type client struct {
 	asked    int
 	answer   func(context.Context) (*mcp.ListRootsResult, error)
 	greeting bool
+	waits    int
 }
 
 func newClient(id string) *client {
 	return &client{id: id, notes: make(chan mcp.JSONRPCNotification, 1000)}
 }
 
+func (c *client) Waits()                                              { c.waits++ }
 func (c *client) Initialize()                                         { c.greeting = true }
 func (c *client) Initialized() bool                                   { return true }
 func (c *client) NotificationChannel() chan<- mcp.JSONRPCNotification { return c.notes }
