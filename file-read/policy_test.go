@@ -14,7 +14,17 @@ func TestEveryRoomTouchesOnlyWhatItMay(t *testing.T) {
 		mcptest.Tables("tools.go"),
 		// The text that directory_tree of the reference server answers is JSON.
 		mcptest.Operations("*.go", "filesystem_tree.go"),
-		mcptest.Pure("internal/lines/*.go internal/match/*.go"),
+		mcptest.Pure("internal/lines/*.go internal/match/*.go internal/dfa/*.go"),
+		mcptest.Rule{
+			Room:    "internal/scan/*.go internal/ahead/*.go internal/milestones/*.go",
+			Never:   []string{"os/...", "net/...", "syscall", "unsafe", "golang.org/x/sys/unix", mcptest.Shared + "/toolkit"},
+			Because: "what makes a room quick is memory, vectors and goroutines: files are opened by those who confine them",
+		},
+		mcptest.Rule{
+			Room:    "internal/index/*.go",
+			Never:   []string{"os/...", "net/...", mcptest.Shared + "/toolkit"},
+			Because: "the index takes memory from the system, and is told of files by those who read them",
+		},
 		mcptest.ReadOnly("*.go internal/*/*.go"),
 		mcptest.Untested("*.go internal/*/*.go"),
 	)
