@@ -110,9 +110,9 @@ func queryOf(pattern *match.Pattern) *index.Query {
 	return index.NewQuery(texts...)
 }
 
-// fill goes through a tree soon, unless another one is gone through, or this one
-// found no room lately.
-func (x *indexing) fill(root confine.Path, o walk.Options) {
+// fill takes in the files of a tree that are wanted, soon, unless another tree is gone
+// through, or this one found no room lately.
+func (x *indexing) fill(root confine.Path, o walk.Options, wanted func(walk.File) bool) {
 	if x == nil {
 		return
 	}
@@ -123,7 +123,7 @@ func (x *indexing) fill(root confine.Path, o walk.Options) {
 	}
 	x.filling = true
 	x.running.Go(func() {
-		f := filling{indexing: x, ctx: x.ctx, began: x.now()}
+		f := filling{indexing: x, ctx: x.ctx, began: x.now(), wanted: wanted}
 		full := f.tree(root, o)
 		x.mu.Lock()
 		defer x.mu.Unlock()
@@ -164,6 +164,7 @@ func (x *indexing) quiet(ctx context.Context) bool {
 type filling struct {
 	*indexing
 	began  time.Time
+	wanted func(walk.File) bool
 	ctx    context.Context
 	sketch index.Sketch
 	reader confine.Reader
@@ -211,7 +212,7 @@ func (f *filling) visit(file walk.File) (walk.Step, error) {
 	if f.full || !f.quiet(f.ctx) {
 		return walk.Stop, nil
 	}
-	if file.Type != confine.File {
+	if file.Type != confine.File || !f.wanted(file) {
 		return walk.Continue, nil
 	}
 	stamp, kind, err := file.Stamp()

@@ -393,3 +393,23 @@ func TestATreeThatDoesNotFitIsSearchedAllTheSame(t *testing.T) {
 		t.Errorf("%d files are spared, for %d bytes", n, with.indexing.index.Size())
 	}
 }
+
+func TestOnlyWhatASearchReadIsReadForTheIndex(t *testing.T) {
+	r, base := readerOf(t)
+	local(t, base)
+	write(t, filepath.Join(base, "a.txt"), "text")
+	write(t, filepath.Join(base, "b.log"), "text")
+	with := indexed(t, r, later)
+	for _, c := range []struct {
+		glob string
+		want int
+	}{{"*.txt", 1}, {"", 2}} {
+		in := searchIn{Path: ".", Recursive: true, Regex: "text", Glob: c.glob, Output: "count"}
+		if _, err := with.search(t.Context(), in); err != nil {
+			t.Fatal(err)
+		}
+		if n := spared(t, with.indexing, base, "zebra"); n != c.want {
+			t.Errorf("after a search of %q, %d files are known", c.glob, n)
+		}
+	}
+}

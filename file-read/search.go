@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/multiollama/mcp-server/file-read/internal/index"
 	"github.com/multiollama/mcp-server/file-read/internal/match"
@@ -148,7 +149,7 @@ func (r *reader) searchDirectory(ctx context.Context, s *search, p confine.Path,
 	s.known = known
 	err := s.directory(ctx, p, options)
 	if err == nil && !s.stopped && s.unknown > s.looked/64 { // few are not worth it
-		r.indexing.fill(p, options)
+		r.indexing.fill(p, options, s.glob.matches)
 	}
 	return err
 }
@@ -208,7 +209,7 @@ func (s *search) verdict(f walk.File) index.Verdict {
 	switch {
 	case err != nil || kind != confine.File:
 		return index.Unknown
-	case s.spans && stamp.Size > match.MaxSpan: // it may be too large to be searched
+	case s.spans && stamp.Size > match.MaxSpan/utf8.UTFMax: // as UTF-8 it may be too large to be searched
 		return index.Maybe
 	}
 	return s.known.File(stamp)
