@@ -10,6 +10,8 @@ import (
 	"regexp"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/multiollama/mcp-server/shared/pages"
 )
 
 // lines cuts a stream into messages and holds no more than one of them, of at
@@ -55,7 +57,7 @@ func (l *lines) line() ([]byte, error) {
 	line := make([]byte, 0, 4*len(chunk))
 	for {
 		if len(line)+len(chunk) > cap(line) {
-			line = append(make([]byte, 0, 2*cap(line)), line...) // append alone would copy it five times and clear the rest
+			line = append(pages.Room(2*cap(line)), line...) // append alone would copy it five times
 		}
 		line = append(line, chunk...)
 		if len(line) > l.max {
