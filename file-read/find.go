@@ -56,7 +56,7 @@ func (r *reader) find(ctx context.Context, in findIn) (findOut, error) {
 		return findOut{}, err
 	}
 	out := findOut{Paths: []string{}, pattern: in.Pattern}
-	options := walk.Options{Recursive: in.Recursive || strings.Contains(in.Pattern, "/"), Hidden: true, Gitignore: in.Gitignore}
+	options := walk.Options{Recursive: in.Recursive || strings.Contains(in.Pattern, "/"), Hidden: true, Gitignore: in.Gitignore, After: after}
 	var last walk.File
 	skipped, err := walk.All(ctx, p, options, func(_ context.Context, f walk.File) bool {
 		return kindIs(f.Type, in.Type) && pattern.matches(f)

@@ -53,11 +53,13 @@ func TestFoundPathsComeInPartsThatLoseNothing(t *testing.T) {
 		t.Fatal(err, len(all.Paths))
 	}
 	var got []string
+	looked := 0
 	for in.MaxResults = 7; ; {
 		out, err := r.find(context.Background(), in)
 		if err != nil {
 			t.Fatal(err)
 		}
+		looked = out.Looked
 		got = append(got, out.Paths...)
 		if in.Cursor = out.NextCursor; in.Cursor == "" {
 			break
@@ -65,6 +67,9 @@ func TestFoundPathsComeInPartsThatLoseNothing(t *testing.T) {
 	}
 	if d := cmp.Diff(all.Paths, got); d != "" {
 		t.Error(d)
+	}
+	if looked > all.Looked/2 {
+		t.Errorf("the last part looked at %d of %d entries", looked, all.Looked)
 	}
 }
 

@@ -219,3 +219,29 @@ func TestARootThatCannotBeListedEndsEach(t *testing.T) {
 		t.Error("the zero path was walked")
 	}
 }
+
+func TestAWalkThatBeginsBehindAPathLosesNothingBehindIt(t *testing.T) {
+	dir := world(t, "a", "b/c", "b/d/e", "b/d/f", "b.x", "g/h", "z/")
+	visited := func(after string) []string {
+		var got []string
+		o := walk.Options{Recursive: true, Hidden: true, After: after}
+		_, err := walk.All(t.Context(), parse(t, dir, "."), o, func(context.Context, walk.File) bool { return true }, func(f walk.File, _ bool) bool {
+			got = append(got, f.Rel())
+			return true
+		})
+		must(t, err)
+		return got
+	}
+	all := visited("")
+	for i, after := range append(all, "b/d/eee", "b/d/e/x", "nothing") {
+		got := visited(after)
+		if i < len(all) && !slices.Equal(got[len(got)-len(all[i+1:]):], all[i+1:]) {
+			t.Errorf("behind %s: %q", after, got)
+		}
+		for _, rel := range got {
+			if slices.Index(all, rel) < slices.Index(all, after) && !strings.HasPrefix(after, rel+"/") {
+				t.Errorf("behind %s: %s", after, rel)
+			}
+		}
+	}
+}

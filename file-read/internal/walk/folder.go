@@ -103,6 +103,7 @@ func (f *folder) list(ctx context.Context, o *Options, into []confine.Entry) (en
 		f.scope = scopeOf(f.dir.Dir, all, len(f.full), f.scope)
 	}
 	kept := into
+	all = f.behind(o.After, all)
 	for i := range all {
 		if i%batch == 0 && ctx.Err() != nil {
 			break
@@ -112,6 +113,18 @@ func (f *folder) list(ctx context.Context, o *Options, into []confine.Entry) (en
 		}
 	}
 	return kept, left, nil
+}
+
+// behind leaves out the entries of f, by name, that come before a path with all that
+// is beneath them.
+func (f *folder) behind(after string, entries []confine.Entry) []confine.Entry {
+	rest, above := strings.CutPrefix(after, f.rel(""))
+	if !above || after == "" {
+		return entries
+	}
+	name, _, _ := strings.Cut(rest, "/")
+	i, _ := slices.BinarySearchFunc(entries, name, func(e confine.Entry, name string) int { return strings.Compare(e.Name, name) })
+	return entries[i:]
 }
 
 // batch is after how many entries a walk looks whether it should end.

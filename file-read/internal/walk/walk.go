@@ -30,6 +30,7 @@ type Options struct {
 	Exclude   []glob.Pattern // of File.Rel; a directory is left out with all in it
 	Ahead     int            // entries worked on before those that come first are delivered; 0 for 128
 	Listings  Listings       // nil: every directory is read
+	After     string         // what comes before this File.Rel is left out, but for the directories above it
 }
 
 // Listings remembers what directories held, for all who walk. A listing that may be
