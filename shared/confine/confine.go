@@ -129,7 +129,7 @@ func (r *Roots) openOne(dir string) (*root, error) {
 func (r *Roots) Close() error {
 	var errs []error
 	for _, h := range r.owned {
-		errs = append(errs, h.close())
+		errs = append(errs, h.close(release))
 	}
 	return errors.Join(errs...)
 }
@@ -192,7 +192,7 @@ func (h *handle) use(f func(descriptor) error) error {
 	return f(h.d)
 }
 
-func (h *handle) close() error {
+func (h *handle) close(release func(descriptor) error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {

@@ -265,7 +265,7 @@ func (d *Dir) OpenDir(name string) (*Dir, error) {
 
 // Close ends the listing and gives the descriptor back.
 func (d *Dir) Close() error {
-	if err := d.self.close(); err != nil {
+	if err := d.self.close(d.place.close); err != nil {
 		return err
 	}
 	if d.buffer != nil {

@@ -33,6 +33,8 @@ func (place) stampOf(d descriptor, name string, s *Stamp) (Type, error) {
 	return info.Type, err
 }
 
+func (place) close(fd descriptor) error { return release(fd) }
+
 // reading is the part of a Reader that is the system's.
 type reading struct {
 	fd    descriptor
