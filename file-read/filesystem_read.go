@@ -73,7 +73,7 @@ func (r *reader) fsReadMedia(ctx context.Context, in fsPathIn) (fsMediaOut, erro
 	if err != nil {
 		return fsMediaOut{}, err
 	}
-	got, err := r.readMedia(p, f, info, text.Detect(head, whole).MIME)
+	got, err := r.readMedia(p, f, info.Size, text.Detect(head, whole).MIME)
 	if err != nil {
 		return fsMediaOut{}, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/multiollama/mcp-server/file-read/internal/lines"
 	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/pages"
 	"github.com/multiollama/mcp-server/shared/text"
 	"github.com/multiollama/mcp-server/shared/toolkit"
 )
@@ -60,14 +61,14 @@ func (r *reader) read(ctx context.Context, in readIn) (readOut, error) {
 
 // readPath reads at most budget bytes of content of p.
 func (r *reader) readPath(ctx context.Context, p confine.Path, in readIn, budget int) (readOut, error) {
-	f, info, err := p.Open()
-	if err != nil {
+	f := new(confine.Reader)
+	if err := p.OpenReader(f); err != nil {
 		return readOut{}, err
 	}
-	defer f.Close()
-	head, whole, err := readAll(f, info.Size, max(budget, headBytes-1))
+	defer f.Close() //nolint:errcheck // only read from
+	head, whole, err := readAll(ctx, f, max(budget, headBytes-1))
 	if err == nil && !whole {
-		head, whole, err = readHead(f, info.Size)
+		head, whole, err = readHead(f, f.Size())
 	}
 	if err != nil {
 		return readOut{}, err
@@ -80,19 +81,19 @@ func (r *reader) readPath(ctx context.Context, p confine.Path, in readIn, budget
 		found.Binary = false
 	}
 	if found.Binary {
-		return r.readMedia(p, f, info, found.MIME)
+		return r.readMedia(p, f, f.Size(), found.MIME)
 	}
-	if info.Size > wholeFileMax && in.Offset == 0 && in.Limit == 0 {
-		return readOut{}, tooLargeToReadWhole(info.Size)
+	if f.Size() > wholeFileMax && in.Offset == 0 && in.Limit == 0 {
+		return readOut{}, tooLargeToReadWhole(f.Size())
 	}
 	want := lines.Want{Offset: in.Offset, Limit: in.Limit, MaxBytes: budget}
 	var out readOut
 	if whole {
 		out, err = readBytes(ctx, head, found.Encoding, want)
-	} else if want.From, err = r.placeBefore(ctx, p, f, info, found.Encoding, want.Offset); err == nil {
-		out, err = readLines(ctx, f, info.Size, found.Encoding, want)
+	} else if want.From, err = r.placeBefore(ctx, p, f, found.Encoding, want.Offset); err == nil {
+		out, err = readLines(ctx, f, f.Size(), found.Encoding, want)
 	}
-	out.Size, out.MIMEType, out.Encoding = info.Size, found.MIME, found.Encoding.Name()
+	out.Size, out.MIMEType, out.Encoding = f.Size(), found.MIME, found.Encoding.Name()
 	return out, err
 }
 
@@ -190,29 +191,29 @@ func windowOut(w lines.Window, want lines.Want) readOut {
 // valid is a text in which every run of bytes that are no character is one U+FFFD.
 func valid(content []byte) string {
 	if utf8.Valid(content) {
-		return string(content)
+		return pages.Text(content)
 	}
 	return strings.ToValidUTF8(string(content), "\uFFFD")
 }
 
 // readMedia answers a binary that the operator allowed, as an image, as audio or
 // as an embedded resource.
-func (r *reader) readMedia(p confine.Path, f file, info confine.Info, mime string) (readOut, error) {
+func (r *reader) readMedia(p confine.Path, f file, size int64, mime string) (readOut, error) {
 	if !r.mayRead(mime) {
 		return readOut{}, fault.New(fault.Forbidden, fmt.Sprintf("this file is not text but %s", mime),
 			"Read text files only, or ask the person who runs this server to allow this type with --allow-mime").
-			With("mimeType", mime).With("size", info.Size)
+			With("mimeType", mime).With("size", size)
 	}
-	if info.Size > mediaMax {
-		return readOut{}, fault.New(fault.LimitReached, fmt.Sprintf("this file has %d bytes; a binary may have %d", info.Size, mediaMax),
-			"Use a smaller file").With("limit", mediaMax).With("size", info.Size)
+	if size > mediaMax {
+		return readOut{}, fault.New(fault.LimitReached, fmt.Sprintf("this file has %d bytes; a binary may have %d", size, mediaMax),
+			"Use a smaller file").With("limit", mediaMax).With("size", size)
 	}
 	data, err := io.ReadAll(io.NewSectionReader(f, 0, mediaMax))
 	if err != nil {
 		return readOut{}, err
 	}
 	return readOut{
-		Size: info.Size, MIMEType: mime,
+		Size: size, MIMEType: mime,
 		media: []toolkit.Content{mediaBlock(p, mime, data)},
 	}, nil
 }
@@ -275,12 +276,14 @@ func (o readOut) Bytes() int64 {
 }
 
 // readAll reads a file of most bytes at most, as long as it was when it was opened: one
-// that grows meanwhile is what it was. Of one of /proc the size is not known.
-func readAll(f io.ReaderAt, size int64, most int) (raw []byte, whole bool, err error) {
+// that grows meanwhile is what it was. Of one of /proc the size is not known. The bytes
+// are good until the answer is sent.
+func readAll(ctx context.Context, f *confine.Reader, most int) (raw []byte, whole bool, err error) {
+	size := f.Size()
 	if size <= 0 || size > int64(most) {
 		return nil, false, nil
 	}
-	raw = make([]byte, size)
+	raw = toolkit.Room(ctx, int(size))[:size]
 	n, err := f.ReadAt(raw, 0)
 	if err == io.EOF {
 		err = nil

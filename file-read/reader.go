@@ -32,15 +32,15 @@ type reader struct {
 
 // placeBefore is a place before that line, where one is worth its while: in a large file
 // that is read where it lies.
-func (r *reader) placeBefore(ctx context.Context, p confine.Path, f file, info confine.Info, enc text.Encoding, line int64) (lines.Place, error) {
-	if r.places == nil || line <= 1 || info.Size <= milestones.Worthless || !enc.IsUTF8() {
+func (r *reader) placeBefore(ctx context.Context, p confine.Path, f *confine.Reader, enc text.Encoding, line int64) (lines.Place, error) {
+	if r.places == nil || line <= 1 || f.Size() <= milestones.Worthless || !enc.IsUTF8() {
 		return lines.Place{}, nil
 	}
 	again := func() (confine.Stamp, error) {
 		now, err := p.Stat()
 		return now.Stamp(), err
 	}
-	return r.places.Before(ctx, milestones.File{ReaderAt: f, Stamp: info.Stamp(), Again: again}, line)
+	return r.places.Before(ctx, milestones.File{ReaderAt: f, Stamp: f.Stamp(), Again: again}, line)
 }
 
 // mayRead says whether a binary of this MIME type was allowed by the operator.

@@ -143,7 +143,12 @@ func (c *conn) run(work *call) {
 	s := c.session.forRequest(work.message, work)
 	response := c.respond(work, s)
 	s.end() // its notifications are written; now the response may be
-	c.out.write(encode(response, work.id), func() bool { return c.calls.answer(work) })
+	line := c.out.encode(response, work.id)
+	c.out.write(line, func() bool { return c.calls.answer(work) })
+	c.out.lines.Back(line)
+	for _, done := range work.after {
+		done()
+	}
 }
 
 // respond waits for a free slot and handles the request.
@@ -183,5 +188,5 @@ func (c *conn) handle(ctx context.Context, m message, line []byte) (response mcp
 
 func (c *conn) refuse(no *refusal) {
 	c.o.Log.Warn("a line was refused", "code", no.code, "reason", no.text)
-	c.out.write(encode(no.message(), no.id), nil)
+	c.out.write(c.out.encode(no.message(), no.id), nil)
 }

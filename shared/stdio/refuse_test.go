@@ -203,7 +203,7 @@ func FuzzParse(f *testing.F) {
 		if no != nil {
 			id = no.id
 		}
-		if out := encode(internalError(), id); bytes.Count(out, []byte("\n")) != 1 || !json.Valid(out) {
+		if out := new(output).encode(internalError(), id); bytes.Count(out, []byte("\n")) != 1 || !json.Valid(out) {
 			t.Errorf("id %q makes %q", id, out)
 		}
 	})

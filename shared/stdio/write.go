@@ -8,6 +8,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/multiollama/mcp-server/shared/pages"
 	"github.com/multiollama/mcp-server/shared/quoted"
 )
 
@@ -19,6 +20,7 @@ type output struct {
 	err    error         // the first failure; nothing is written after it
 	broken chan struct{} // closed at that moment
 	sealed chan struct{} // closed when nothing may be written any more
+	lines  pages.Kept    // room for them
 }
 
 func newOutput(w io.Writer) *output {
@@ -70,7 +72,7 @@ func (o *output) failure() error {
 
 // encode is a message as a line. The id is put in as the client wrote it:
 // decoded and encoded again, an integer beyond 2^53 would come back as another.
-func encode(m mcp.JSONRPCMessage, id json.RawMessage) []byte {
+func (o *output) encode(m mcp.JSONRPCMessage, id json.RawMessage) []byte {
 	own := mcp.NewRequestId(id)
 	if id == nil {
 		own = mcp.NewRequestId(nil)
@@ -78,7 +80,7 @@ func encode(m mcp.JSONRPCMessage, id json.RawMessage) []byte {
 	var structure json.RawMessage
 	switch r := m.(type) {
 	case mcp.JSONRPCResponse:
-		if line := plainLine(r.Result, id); line != nil {
+		if line := o.plainLine(r.Result, id); line != nil {
 			return line
 		}
 		r.ID = own
@@ -98,7 +100,7 @@ func encode(m mcp.JSONRPCMessage, id json.RawMessage) []byte {
 
 // plainLine is the line of a result of nothing but text and structured content that is
 // JSON already, as nearly all are; nil for any other. It is what marshal would write.
-func plainLine(result any, id json.RawMessage) []byte {
+func (o *output) plainLine(result any, id json.RawMessage) []byte {
 	r, ok := toolResultOf(result)
 	structured := len(r.RawStructuredContent) > 0
 	if !ok || id == nil || r.Meta != nil || r.ResultType != "" || r.InputRequests != nil || r.RequestState != "" || !structured && r.StructuredContent != nil {
@@ -112,7 +114,7 @@ func plainLine(result any, id json.RawMessage) []byte {
 		}
 		size += len(t.Text) + len(t.Text)/8 + 64
 	}
-	line := append(make([]byte, 0, size), `{"jsonrpc":"2.0","id":`...)
+	line := append(o.lines.Room(size), `{"jsonrpc":"2.0","id":`...)
 	line = append(append(line, id...), `,"result":{"content":[`...)
 	for i, c := range r.Content {
 		if i > 0 {

@@ -30,8 +30,8 @@ func TestAResultIsWrittenAsItsOwnMarshallerWouldWriteIt(t *testing.T) {
 			t.Fatalf("%s: %v", what, err)
 		}
 		for _, form := range []any{r, &r} {
-			line := encode(mcp.JSONRPCResponse{JSONRPC: "2.0", Result: form}, json.RawMessage("1"))
-			if quick := plainLine(form, json.RawMessage("1")); quick != nil {
+			line := new(output).encode(mcp.JSONRPCResponse{JSONRPC: "2.0", Result: form}, json.RawMessage("1"))
+			if quick := new(output).plainLine(form, json.RawMessage("1")); quick != nil {
 				form, structure := plain(form)
 				slow, err := marshal(mcp.JSONRPCResponse{JSONRPC: "2.0", ID: mcp.NewRequestId(1), Result: form})
 				if slow = withStructure(slow, structure); err != nil || string(slow) != string(quick) {
@@ -65,7 +65,7 @@ func BenchmarkOneMegabyteOfText(b *testing.B) {
 	r := mcp.JSONRPCResponse{JSONRPC: "2.0", Result: *mcp.NewToolResultText(strings.Repeat("a line of some text, \"quoted\"\n", 1<<20/30))}
 	b.SetBytes(1 << 20)
 	for b.Loop() {
-		encode(r, json.RawMessage("1"))
+		new(output).encode(r, json.RawMessage("1"))
 	}
 }
 

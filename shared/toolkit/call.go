@@ -15,6 +15,7 @@ import (
 
 	"github.com/multiollama/mcp-server/shared/audit"
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/pages"
 )
 
 func processID() int { return os.Getpid() }
@@ -31,6 +32,7 @@ type call struct {
 	ran     bool        // the function was started
 	sent    progress
 	replies replies // of a person, to what the function asks
+	after   func(func()) // has something done when the response is sent; nil where nobody tells
 }
 
 // extra is what a request says besides its arguments.
@@ -42,6 +44,9 @@ type extra struct {
 // waiter is a session of a transport that reads on while a call waits for something. It
 // finds that out, but not for nothing; what a program does is slow beside it.
 type waiter interface{ Waits() }
+
+// sender is a session of a transport that tells when a response is sent.
+type sender interface{ After(func()) }
 
 type callKey struct{}
 
@@ -77,6 +82,19 @@ func Under(ctx context.Context, rule string) {
 	}
 }
 
+// Room is an empty slice with room for n bytes, which may hold anything, for what the call
+// that runs with ctx answers: others get it when that is sent. It is for the function of a
+// tool, not for its goroutines.
+func Room(ctx context.Context, n int) []byte {
+	c := callFrom(ctx)
+	if c == nil || c.after == nil {
+		return pages.Room(n)
+	}
+	b := c.server.kept.Room(n)
+	c.after(func() { c.server.kept.Back(b) })
+	return b
+}
+
 // call takes a tool call all the way: rate limit, decoding, begin recorded,
 // function, end recorded, result.
 func (s *Server) call(ctx context.Context, t *Tool, args json.RawMessage, more extra) *mcp.CallToolResult {
@@ -105,6 +123,9 @@ func (s *Server) open(ctx context.Context, name string, effect Effect) *call {
 	}
 	if session := server.ClientSessionFromContext(ctx); session != nil {
 		c.session = session.SessionID()
+		if s, ok := session.(sender); ok {
+			c.after = s.After
+		}
 	}
 	c.event.Session, c.event.Client = c.session, clientName(ctx)
 	return c

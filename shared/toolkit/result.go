@@ -70,7 +70,7 @@ type outcome struct {
 }
 
 // render turns a tool's result, to which out points, into what is sent.
-func render(out any, emit emitter) (outcome, error) {
+func render(ctx context.Context, out any, emit emitter) (outcome, error) {
 	var o outcome
 	if sized, ok := out.(interface{ Bytes() int64 }); ok {
 		o.bytes = sized.Bytes()
@@ -83,7 +83,7 @@ func render(out any, emit emitter) (outcome, error) {
 	if len(o.contents) == 0 && hasText {
 		o.contents = []Content{TextBlock(worded.Text())}
 	}
-	structured, err := emit(make([]byte, 0, o.room()), reflect.ValueOf(out).Elem())
+	structured, err := emit(Room(ctx, o.room()), reflect.ValueOf(out).Elem())
 	if err != nil {
 		return outcome{}, err
 	}

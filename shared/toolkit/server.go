@@ -14,6 +14,7 @@ import (
 
 	"github.com/multiollama/mcp-server/shared/audit"
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/pages"
 )
 
 // Config is all a server is made of.
@@ -40,6 +41,7 @@ type Server struct {
 	roots  *rootsMemory
 	states *states
 	pid    int
+	kept   pages.Kept // room for results
 
 	watching watching
 }

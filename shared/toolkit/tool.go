@@ -103,7 +103,7 @@ func New[In, Out any](s Spec, fn func(context.Context, In) (Out, error)) Tool {
 				if err != nil {
 					return outcome{}, err
 				}
-				return render(&result, emit)
+				return render(ctx, &result, emit)
 			}
 			return prepared{plan.paths(reflect.ValueOf(args)), run}, nil
 		},
