@@ -176,14 +176,16 @@ func TestWhatSaysThatItWaitsHandsOnTheTurnToReadAtOnceAndIsNotWatched(t *testing
 			t.Errorf("the turn was taken from it after %v", d)
 		}
 	})
-	handed := 0
-	turn := newTurn(func() { handed++ })
-	kept := turn.keep()
-	turn.yield()
-	if turn.look(); handed != 1 || turn.back(kept) || turn.watched.Load() {
-		t.Errorf("handed on %d times, watched %v", handed, turn.watched.Load())
-	}
-	turn.timer.Stop()
+	synctest.Test(t, func(t *testing.T) {
+		handed := 0
+		turn := newTurn(func() { handed++ })
+		kept := turn.keep()
+		turn.yield()
+		if turn.look(); handed != 1 || turn.back(kept) || turn.watched.Load() {
+			t.Errorf("handed on %d times, watched %v", handed, turn.watched.Load())
+		}
+		turn.timer.Stop()
+	})
 }
 
 func TestEverythingBeforeTheEndOfTheInputIsAnswered(t *testing.T) {

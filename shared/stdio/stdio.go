@@ -98,6 +98,8 @@ func (o Options) held() int { return 4 * min(o.MaxLine, 16<<20) }
 // end of the process, as it is by default when the pipe is standard output.
 func Serve(ctx context.Context, h Handler, in io.Reader, out io.Writer, o Options) error {
 	defer brokenPipesAreErrors(out)()
+	widen(in)
+	widen(out)
 	c := newConn(ctx, h, in, out, o.withDefaults())
 	defer c.out.seal()
 	if err := h.RegisterSession(ctx, c.session); err != nil {
