@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -16,11 +17,10 @@ const (
 )
 
 // seal puts a body into its place in the chain: the line, newline included, and
-// its hash. The hash covers prev and every byte of the line except the hash
+// its hash, in room. The hash covers prev and every byte of the line except the hash
 // member itself, so that verifying needs no second encoding of the event.
-func seal(seq uint64, prev string, body []byte) (line []byte, hash string) {
-	line = make([]byte, 0, len(body)+chainRoom)
-	line = append(line, `{"seq":`...)
+func seal(room []byte, seq uint64, prev string, body []byte) (line []byte, hash string) {
+	line = append(slices.Grow(room, len(body)+chainRoom), `{"seq":`...)
 	line = strconv.AppendUint(line, seq, 10)
 	line = append(line, ',')
 	line = append(line, body...)

@@ -4,24 +4,31 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 )
 
 // credential is one kind of secret that is known by its looks.
 type credential struct {
 	name    string
-	anchors []string          // one of them, in lower case, is in every match; most texts hold none, which spares the expression
-	run     int               // instead of anchors: every match has so many base64 characters in a row
-	expr    *regexp.Regexp    // its group 1, if there is one, stays before the mask, its group 2 behind it
-	real    func(string) bool // judges a match where an expression cannot; nil: every match
+	anchors []string              // one of them, in lower case, is in every match; most texts hold none, which spares the expression
+	run     int                   // instead of anchors: every match has so many base64 characters in a row
+	expr    func() *regexp.Regexp // its group 1, if there is one, stays before the mask, its group 2 behind it
+	real    func(string) bool     // judges a match where an expression cannot; nil: every match
+}
+
+// expression is compiled when it is first wanted: most servers never see a credential, and
+// all of them would wait for it when they start.
+func expression(s string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(s) })
 }
 
 // mask replaces what matches in s.
 func (c credential) mask(s string) string {
 	if c.real == nil {
-		return c.expr.ReplaceAllString(s, "${1}"+Masked+"${2}")
+		return c.expr().ReplaceAllString(s, "${1}"+Masked+"${2}")
 	}
-	return c.expr.ReplaceAllStringFunc(s, func(found string) string {
+	return c.expr().ReplaceAllStringFunc(s, func(found string) string {
 		if c.real(found) {
 			return Masked
 		}
@@ -59,77 +66,77 @@ var credentials = []credential{
 	{
 		name:    "PEM private key (RFC 7468)",
 		anchors: []string{"private key"},
-		expr:    regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)`),
+		expr:    expression(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)`),
 	}, {
 		name:    "Authorization header (RFC 9110); digests have quotes inside",
 		anchors: []string{"authorization"},
-		expr:    regexp.MustCompile(`(?i)(authorization["']?\s*[:=]\s*["']?)(?:digest [^\r\n]*|[^"'\r\n]+)`),
+		expr:    expression(`(?i)(authorization["']?\s*[:=]\s*["']?)(?:digest [^\r\n]*|[^"'\r\n]+)`),
 	}, {
 		name:    "Cookie header (RFC 6265)",
 		anchors: []string{"cookie"},
-		expr:    regexp.MustCompile(`(?i)(\b(?:set-)?cookie["']?\s*[:=]\s*["']?)[^"'\r\n]+`),
+		expr:    expression(`(?i)(\b(?:set-)?cookie["']?\s*[:=]\s*["']?)[^"'\r\n]+`),
 	}, {
 		name:    "bearer token (RFC 6750)",
 		anchors: []string{"bearer"},
-		expr:    regexp.MustCompile(`(?i)(\bbearer\s+)[A-Za-z0-9._~+/=-]{8,}`),
+		expr:    expression(`(?i)(\bbearer\s+)[A-Za-z0-9._~+/=-]{8,}`),
 	}, {
 		name:    "user and password in a URL (RFC 3986)",
 		anchors: []string{"://"},
-		expr:    regexp.MustCompile(`(://)[^\s/?#"'@]*:[^\s/?#"']*(@)`),
+		expr:    expression(`(://)[^\s/?#"'@]*:[^\s/?#"']*(@)`),
 	}, {
 		name:    "JSON web token (RFC 7519)",
 		anchors: []string{"eyj"},
-		expr:    regexp.MustCompile(`eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{6,}(?:\.[A-Za-z0-9_-]*)?`),
+		expr:    expression(`eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{6,}(?:\.[A-Za-z0-9_-]*)?`),
 	}, {
 		name:    "AWS access key id",
 		anchors: []string{"akia", "asia", "abia", "acca", "aroa", "aida", "agpa", "anpa", "anva"},
-		expr:    regexp.MustCompile(`\b(?:AKIA|ASIA|ABIA|ACCA|AROA|AIDA|AGPA|ANPA|ANVA)[A-Z0-9]{16}\b`),
+		expr:    expression(`\b(?:AKIA|ASIA|ABIA|ACCA|AROA|AIDA|AGPA|ANPA|ANVA)[A-Z0-9]{16}\b`),
 	}, {
 		name: "AWS secret access key",
 		run:  40,
-		expr: regexp.MustCompile(`[A-Za-z0-9/+]{40,}`),
+		expr: expression(`[A-Za-z0-9/+]{40,}`),
 		real: isAWSSecret,
 	}, {
 		name:    "GitHub token",
 		anchors: []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"},
-		expr:    regexp.MustCompile(`gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}`),
+		expr:    expression(`gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}`),
 	}, {
 		name:    "GitLab token",
 		anchors: []string{"glpat-", "gldt-", "glrt-", "glcbt-"},
-		expr:    regexp.MustCompile(`gl(?:pat|dt|rt|cbt)-[A-Za-z0-9_-]{20,}`),
+		expr:    expression(`gl(?:pat|dt|rt|cbt)-[A-Za-z0-9_-]{20,}`),
 	}, {
 		name:    "Slack token",
 		anchors: []string{"xox", "xapp-"},
-		expr:    regexp.MustCompile(`(?:xox[abcdeoprs]|xapp)-[A-Za-z0-9-]{8,}`),
+		expr:    expression(`(?:xox[abcdeoprs]|xapp)-[A-Za-z0-9-]{8,}`),
 	}, {
 		name:    "Slack webhook",
 		anchors: []string{"hooks.slack.com"},
-		expr:    regexp.MustCompile(`(hooks\.slack\.com/(?:services|workflows)/)[A-Za-z0-9/_-]+`),
+		expr:    expression(`(hooks\.slack\.com/(?:services|workflows)/)[A-Za-z0-9/_-]+`),
 	}, {
 		name:    "key of OpenAI, Anthropic and others",
 		anchors: []string{"sk-"},
-		expr:    regexp.MustCompile(`\bsk-[A-Za-z0-9_-]{16,}`),
+		expr:    expression(`\bsk-[A-Za-z0-9_-]{16,}`),
 		real:    hasDigit,
 	}, {
 		name:    "Stripe key",
 		anchors: []string{"k_live_", "k_test_"},
-		expr:    regexp.MustCompile(`\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}`),
+		expr:    expression(`\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}`),
 	}, {
 		name:    "Google key or token",
 		anchors: []string{"aiza", "ya29.", "gocspx-"},
-		expr:    regexp.MustCompile(`AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{16,}|GOCSPX-[A-Za-z0-9_-]{16,}`),
+		expr:    expression(`AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{16,}|GOCSPX-[A-Za-z0-9_-]{16,}`),
 	}, {
 		name:    "token of a package registry or model hub",
 		anchors: []string{"npm_", "pypi-", "hf_", "dckr_pat_"},
-		expr:    regexp.MustCompile(`\b(?:npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}|hf_[A-Za-z0-9]{30,}|dckr_pat_[A-Za-z0-9_-]{20,})`),
+		expr:    expression(`\b(?:npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}|hf_[A-Za-z0-9]{30,}|dckr_pat_[A-Za-z0-9_-]{20,})`),
 	}, {
 		name:    "value assigned to a telling name",
 		anchors: []string{"passw", "passphrase", "secret", "token", "api_key", "api-key", "apikey", "access_key", "access-key", "accesskey", "private_key", "private-key", "credential"},
-		expr:    regexp.MustCompile(`(?i)([a-z0-9_-]*(?:passwd|password|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential)s?["']?\s*[:=]\s*)(?:"[^"]+"|'[^']+'|[^\s"'&,;{}()\[\]]+)`),
+		expr:    expression(`(?i)([a-z0-9_-]*(?:passwd|password|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential)s?["']?\s*[:=]\s*)(?:"[^"]+"|'[^']+'|[^\s"'&,;{}()\[\]]+)`),
 	}, {
 		name:    "value of a telling option",
 		anchors: []string{"--"},
-		expr:    regexp.MustCompile(`(?i)(--[a-z0-9-]*(?:passwd|password|passphrase|secret|token|api-?key|access-?key|credential)s?\s+)(?:"[^"]+"|'[^']+'|[^\s"'-][^\s"']*)`),
+		expr:    expression(`(?i)(--[a-z0-9-]*(?:passwd|password|passphrase|secret|token|api-?key|access-?key|credential)s?\s+)(?:"[^"]+"|'[^']+'|[^\s"'-][^\s"']*)`),
 	},
 }
 

@@ -29,10 +29,9 @@ type head struct {
 	Rebuilt uint64 `json:"rebuilt,omitempty"` // the event after which a lost head was made anew
 }
 
-// record is h as it stands in the file: JSON, a checksum, and blanks.
-func (h head) record() ([]byte, error) {
-	b := make([]byte, 0, headSize)
-	b = strconv.AppendUint(append(b, `{"seq":`...), h.Seq, 10)
+// record is h as it stands in the file, in b: JSON, a checksum, and blanks.
+func (h head) record(b []byte) ([]byte, error) {
+	b = strconv.AppendUint(append(b[:0], `{"seq":`...), h.Seq, 10)
 	b = quoted.Append(append(b, `,"hash":`...), h.Hash)
 	b = strconv.AppendInt(append(b, `,"size":`...), h.Size, 10)
 	b = strconv.AppendInt(append(b, `,"rotated":`...), int64(h.Rotated), 10)
@@ -68,9 +67,10 @@ func headSum(b []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// readHead is the record in f, shorter than headSize where it is not complete.
-func readHead(f *os.File) ([]byte, error) {
-	raw := make([]byte, headSize)
+// readHead is the record in f, in raw, which has room for it; shorter than headSize where
+// it is not complete.
+func readHead(f *os.File, raw []byte) ([]byte, error) {
+	raw = raw[:headSize]
 	n, err := f.ReadAt(raw, 0)
 	if err == io.EOF {
 		err = nil

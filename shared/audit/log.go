@@ -40,6 +40,8 @@ type Log struct {
 	lock   held   // the head record, locked while anything is changed
 	raw    []byte // the head record as this process last wrote or parsed it
 	state  head   // raw, parsed
+	spare  []byte // room for the next record
+	line   []byte // room for the next line
 }
 
 // held is an open file and what it was when it was opened.
@@ -128,7 +130,8 @@ func (l *Log) append(body []byte) error {
 	if err := l.settle(); err != nil {
 		return err
 	}
-	line, hash := seal(l.state.Seq+1, l.state.Hash, body)
+	line, hash := seal(l.line[:0], l.state.Seq+1, l.state.Hash, body)
+	l.line = line
 	if l.state.Size > 0 && l.state.Size+int64(len(line)) > l.max {
 		if err := l.rotate(); err != nil {
 			return err
@@ -148,7 +151,7 @@ func (l *Log) append(body []byte) error {
 
 // save makes h the head record.
 func (l *Log) save(h head) error {
-	raw, err := h.record()
+	raw, err := h.record(l.room())
 	if err != nil {
 		return err
 	}
@@ -160,8 +163,21 @@ func (l *Log) save(h head) error {
 			return err
 		}
 	}
-	l.raw, l.state = raw, h
+	l.take(raw, h)
 	return nil
+}
+
+// room is room for a head record beside the one that is held.
+func (l *Log) room() []byte {
+	if cap(l.spare) < headSize {
+		l.spare = make([]byte, 0, headSize)
+	}
+	return l.spare
+}
+
+// take makes a record that was made in the room the one that is held.
+func (l *Log) take(raw []byte, h head) {
+	l.raw, l.spare, l.state = raw, l.raw, h
 }
 
 // locked runs do while no other process changes the log. If the head record was
@@ -191,12 +207,12 @@ func (l *Log) locked(do func() error) error {
 // readState parses the head record, or makes a new one where it is lost. Nearly
 // always it is as this process left it.
 func (l *Log) readState() error {
-	raw, err := readHead(l.lock.file)
+	raw, err := readHead(l.lock.file, l.room())
 	if err != nil || (len(raw) == headSize && bytes.Equal(raw, l.raw)) {
 		return err
 	}
 	if h, ok := parseHead(raw); ok {
-		l.raw, l.state = raw, h
+		l.take(raw, h)
 		return nil
 	}
 	h, err := rebuilt(l.path)

@@ -50,7 +50,7 @@ func (v *view) take() error {
 	if err := lockWait(h, false); err != nil {
 		return err
 	}
-	raw, err := readHead(h)
+	raw, err := readHead(h, make([]byte, headSize))
 	if err == nil {
 		v.head, v.sealed = parseHead(raw)
 		err = v.list()

@@ -27,7 +27,7 @@ func (w *Writer) Record(e Event) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	line, hash := seal(w.seq+1, w.hash, body)
+	line, hash := seal(nil, w.seq+1, w.hash, body)
 	n, err := w.out.Write(line)
 	if err == nil && n < len(line) {
 		err = io.ErrShortWrite

@@ -32,6 +32,8 @@ const (
 	// piece is how much of a text is written or read at a step: with room for all of it
 	// as escapes of letters.
 	piece = 4 << 10
+	// little is how much is not worth a step, where room was foreseen for more.
+	little = 128
 	// slack is what may be written behind a run, and more than the longest escape.
 	slack = 32
 )
@@ -40,10 +42,13 @@ const (
 // or U+2028 or U+2029, which begin with E2 80.
 func appendValid(b, in []byte) []byte {
 	for len(in) > 0 {
-		if now := min(len(in), piece); cap(b)-len(b) < 2*now+slack {
+		now := min(len(in), piece)
+		if free := (cap(b) - len(b) - slack) / 2; free < min(now, little) {
 			b = slices.Grow(b, max(2*now, len(in)+len(in)/8)+slack)
+		} else {
+			now = min(now, free)
 		}
-		read, written := escape(b[len(b):cap(b)], in[:min(len(in), piece)])
+		read, written := escape(b[len(b):cap(b)], in[:now])
 		b = b[:len(b)+written]
 		if in = in[read:]; len(in) == 0 || !ends(in[0]) {
 			continue

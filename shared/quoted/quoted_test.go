@@ -35,6 +35,16 @@ func TestEveryTextIsWrittenAsEncodingJSONWritesIt(t *testing.T) {
 	}
 }
 
+func TestATextIsTheSameWhateverRoomThereIs(t *testing.T) {
+	s := strings.Repeat("a line of some length, \"quoted\", and then\n\x01 é\u2028", 200)
+	want := theirs(t, s)
+	for room := range 2 * len(want) / 7 {
+		if got := string(Append(make([]byte, 0, 7*room), s)); got != want {
+			t.Fatalf("room for %d: %.100s", 7*room, got)
+		}
+	}
+}
+
 func TestEveryByteIsFoundInEveryPlace(t *testing.T) {
 	for c := range 256 {
 		for at := range 40 {

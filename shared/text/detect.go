@@ -64,8 +64,11 @@ func binary(content []byte) Detected {
 // believed.
 func textType(e Encoding, content []byte) string {
 	const enough = 4 << 10 // mimetype looks no further
-	start := e.scheme.decode(bytes.TrimPrefix(content[:min(len(content), enough)], e.BOM()))
-	if found := mimetype.Detect([]byte(start)); isText(found) {
+	start := bytes.TrimPrefix(content[:min(len(content), enough)], e.BOM())
+	if !e.IsUTF8() {
+		start = []byte(e.scheme.decode(start))
+	}
+	if found := mimetype.Detect(start); isText(found) {
 		return essence(found)
 	}
 	return "text/plain"
