@@ -78,7 +78,7 @@ func textType(e Encoding, content []byte) string {
 // JSON and SVG are.
 func isText(m *mimetype.MIME) bool {
 	for ; m != nil; m = m.Parent() {
-		if m.Is("text/plain") {
+		if essence(m) == "text/plain" { // Is would parse both
 			return true
 		}
 	}
