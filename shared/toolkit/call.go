@@ -31,7 +31,7 @@ type call struct {
 	event   audit.Event // what begin and end have in common
 	ran     bool        // the function was started
 	sent    progress
-	replies replies // of a person, to what the function asks
+	replies replies      // of a person, to what the function asks
 	after   func(func()) // has something done when the response is sent; nil where nobody tells
 }
 
