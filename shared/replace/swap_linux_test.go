@@ -20,7 +20,7 @@ import (
 // changes, and when the race did not take place: both outcomes must occur in number,
 // and a program that checks first and writes then must be seen to lose.
 func TestADirectorySwappedForALinkLeadsNoChangeOutside(t *testing.T) {
-	const writes = 5000
+	const writes = 2500
 	eachWay(t, func(t *testing.T, w *replace.Writer) {
 		base := world(t, "allow/d/f: old", "allow/link => ../out")
 		r := roots(t, base+"/allow", confine.Options{})

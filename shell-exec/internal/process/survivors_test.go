@@ -120,7 +120,7 @@ func rounds(t *testing.T, end string) int {
 	}
 	text := os.Getenv("SURVIVOR_ROUNDS")
 	if text == "" {
-		return 8
+		return 5
 	}
 	n, err := strconv.Atoi(text)
 	must(t, err)

@@ -192,7 +192,7 @@ const workers = 8
 func length(t *testing.T) time.Duration {
 	word := os.Getenv("SOAK")
 	if word == "" {
-		word = "20s"
+		word = "10s"
 	}
 	d, err := time.ParseDuration(word)
 	if err != nil {
