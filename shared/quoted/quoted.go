@@ -1,5 +1,6 @@
 // Package quoted writes text as JSON has it between quotation marks, and reads it
-// back, several bytes at a step.
+// back, several bytes at a step. It knows numbers as well, the other of JSON's values
+// that have a grammar of their own.
 //
 // It refuses to write what is not UTF-8: every byte that is part of no character
 // becomes U+FFFD. It writes exactly what encoding/json does without its escapes for

@@ -3,7 +3,6 @@ package stdio
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -205,40 +204,8 @@ func (s *scanner) list(depth int) bool {
 	return false
 }
 
-// number reads -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?.
 func (s *scanner) number() bool {
-	if s.b[s.at] == '-' {
-		s.at++
-	}
-	if s.is("0") {
-		s.at++
-	} else if !s.digits() {
-		return false
-	}
-	if s.is(".") {
-		s.at++
-		if !s.digits() {
-			return false
-		}
-	}
-	if !s.is("eE") {
-		return true
-	}
-	s.at++
-	if s.is("+-") {
-		s.at++
-	}
-	return s.digits()
-}
-
-func (s *scanner) is(any string) bool {
-	return s.at < len(s.b) && strings.IndexByte(any, s.b[s.at]) >= 0
-}
-
-func (s *scanner) digits() bool {
-	start := s.at
-	for s.at < len(s.b) && '0' <= s.b[s.at] && s.b[s.at] <= '9' {
-		s.at++
-	}
-	return s.at > start
+	size, ok := quoted.Number(s.b[s.at:])
+	s.at += size
+	return ok
 }

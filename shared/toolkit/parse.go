@@ -190,41 +190,14 @@ func (p *parser) list(depth int) (node, *fault.Error) {
 	return n, nil
 }
 
-// number takes -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)? and nothing else.
 func (p *parser) number() (node, *fault.Error) {
 	start := p.at
-	if p.peek() == '-' {
-		p.at++
-	}
-	ok := true
-	if p.peek() == '0' {
-		p.at++
-	} else {
-		ok = p.digits()
-	}
-	if ok && p.peek() == '.' {
-		p.at++
-		ok = p.digits()
-	}
-	if c := p.peek(); ok && (c == 'e' || c == 'E') {
-		p.at++
-		if c := p.peek(); c == '+' || c == '-' {
-			p.at++
-		}
-		ok = p.digits()
-	}
+	size, ok := quoted.Number(p.in[start:])
+	p.at += size
 	if !ok {
 		return node{}, p.malformed("the arguments hold something that is not a number in JSON")
 	}
 	return node{kind: kindNumber, raw: p.in[start:p.at]}, nil
-}
-
-func (p *parser) digits() bool {
-	start := p.at
-	for isDigit(p.peek()) {
-		p.at++
-	}
-	return p.at > start
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
