@@ -100,7 +100,7 @@ func spared(t *testing.T, x *indexing, dir, text string) (n int) {
 		if err != nil {
 			return err
 		}
-		if got := v.File(info.Stamp()); got == index.Never || got == index.NeverABinary {
+		if got := v.File(info.Stamp); got == index.Never || got == index.NeverABinary {
 			n++
 		}
 		return nil
@@ -204,7 +204,7 @@ func TestAFileTooLargeToBeSearchedIsToldSoFromMemoryToo(t *testing.T) {
 	}
 	var nothing index.Sketch
 	nothing.Begin(0)
-	if got := with.indexing.index.AddFile(info.Stamp(), later(), index.Text, &nothing); got != index.Taken {
+	if got := with.indexing.index.AddFile(info.Stamp, later(), index.Text, &nothing); got != index.Taken {
 		t.Fatal(got)
 	}
 	in := searchIn{Path: ".", Recursive: true, Regex: "zebra(?s:.)zebra", Multiline: true, Output: "count"}

@@ -38,7 +38,7 @@ func (r *reader) placeBefore(ctx context.Context, p confine.Path, f *confine.Rea
 	}
 	again := func() (confine.Stamp, error) {
 		now, err := p.Stat()
-		return now.Stamp(), err
+		return now.Stamp, err
 	}
 	return r.places.Before(ctx, milestones.File{ReaderAt: f, Stamp: f.Stamp(), Again: again}, line)
 }

@@ -73,7 +73,7 @@ func (w *writer) copyOver(ctx context.Context, from, to confine.Path) (changeID 
 		return "", err
 	}
 	done, err := w.change(ctx, "overwrite", to, false, func(_ []byte, there confine.Info) ([]byte, error) {
-		if there.ID.Dev == info.ID.Dev && there.ID.Ino == info.ID.Ino {
+		if there.Stamp.SameFile(info.Stamp) {
 			return nil, fault.New(fault.ParamInvalid, "source and destination are the same file", "Name another destination")
 		}
 		return content, nil

@@ -44,15 +44,7 @@ type Info struct {
 	Changed  time.Time // of the content or of its attributes
 	Created  time.Time
 	Links    uint64 // names this file has
-	ID       ID
-}
-
-// ID is the identity of a file together with its version: equal IDs mean the same
-// content, as far as time stamps can tell. Times are in nanoseconds since 1970.
-type ID struct {
-	Dev, Ino     uint64
-	Size         int64
-	Mtime, Ctime int64
+	Stamp    Stamp
 }
 
 // Entry is a name in a directory. Type comes from the directory itself where it

@@ -189,9 +189,9 @@ func infoOf(h descriptor) (Info, error) {
 		Created:  time.Unix(0, st.CreationTime.Nanoseconds()),
 		Links:    uint64(st.NumberOfLinks),
 	}
-	info.ID = ID{
+	info.Stamp = Stamp{
 		Dev: uint64(st.VolumeSerialNumber), Ino: uint64(st.FileIndexHigh)<<32 | uint64(st.FileIndexLow),
-		Size: info.Size, Mtime: info.Modified.UnixNano(),
+		Size: info.Size, Modified: info.Modified.UnixNano(),
 	}
 	return info, nil
 }

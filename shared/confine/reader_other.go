@@ -19,7 +19,7 @@ func stampOfDir(fd descriptor, _ place) Stamp {
 	if err != nil {
 		return Stamp{}
 	}
-	return info.Stamp()
+	return info.Stamp
 }
 
 func (place) openEntry(d descriptor, name string, want uint32) (descriptor, place, error) {
@@ -29,7 +29,7 @@ func (place) openEntry(d descriptor, name string, want uint32) (descriptor, plac
 
 func (place) stampOf(d descriptor, name string, s *Stamp) (Type, error) {
 	info, err := infoOfEntry(d, name)
-	*s = info.Stamp()
+	*s = info.Stamp
 	return info.Type, err
 }
 
@@ -49,7 +49,7 @@ func newReading(fd descriptor, _ place) (reading, error) {
 
 func (r *reading) describe(s *Stamp) (Type, error) {
 	info, err := infoOf(r.fd)
-	*s = info.Stamp()
+	*s = info.Stamp
 	return info.Type, err
 }
 

@@ -76,7 +76,7 @@ func (at place) stampOf(d descriptor, name string, s *Stamp) (Type, error) {
 		return typeOf(fileMode(mode)), err
 	}
 	info, err := infoOfEntry(d, name)
-	*s = info.Stamp()
+	*s = info.Stamp
 	return info.Type, err
 }
 

@@ -37,8 +37,8 @@ func TestAReaderServesOneFileAfterTheOther(t *testing.T) {
 		}
 		info, err := d.Info(name)
 		stamp, kind, stampErr := d.StampOf(name)
-		if err != nil || stampErr != nil || kind != confine.File || r.Stamp() != stamp || stamp != info.Stamp() || r.Size() != int64(len(want)) {
-			t.Errorf("%s: %+v, %+v, %+v, %v, %v", name, r.Stamp(), stamp, info.Stamp(), err, stampErr)
+		if err != nil || stampErr != nil || kind != confine.File || r.Stamp() != stamp || stamp != info.Stamp || r.Size() != int64(len(want)) {
+			t.Errorf("%s: %+v, %+v, %+v, %v, %v", name, r.Stamp(), stamp, info.Stamp, err, stampErr)
 		}
 		part := make([]byte, 4)
 		if n, err := r.ReadAt(part, int64(len(want))-2); len(want) > 0 && (n != 2 || err != io.EOF || !strings.HasSuffix(want, string(part[:n]))) {

@@ -10,7 +10,5 @@ type Stamp struct {
 	Modified, Changed int64
 }
 
-// Stamp is the version that i describes.
-func (i Info) Stamp() Stamp {
-	return Stamp{Dev: i.ID.Dev, Ino: i.ID.Ino, Size: i.ID.Size, Modified: i.ID.Mtime, Changed: i.ID.Ctime}
-}
+// SameFile says that both are of one file or directory, in whatever versions.
+func (s Stamp) SameFile(other Stamp) bool { return s.Dev == other.Dev && s.Ino == other.Ino }

@@ -123,7 +123,7 @@ func modeBit(mode, bit uint32, flag fs.FileMode) fs.FileMode {
 
 func (i Info) identified(dev, ino uint64) Info {
 	i.Type = typeOf(i.Mode)
-	i.ID = ID{Dev: dev, Ino: ino, Size: i.Size, Mtime: i.Modified.UnixNano(), Ctime: i.Changed.UnixNano()}
+	i.Stamp = Stamp{Dev: dev, Ino: ino, Size: i.Size, Modified: i.Modified.UnixNano(), Changed: i.Changed.UnixNano()}
 	return i
 }
 

@@ -162,7 +162,7 @@ func (at *place) updateOnce(ctx context.Context, change func([]byte, confine.Inf
 	if err != nil {
 		return Result{}, err
 	}
-	if !old.is(info.ID) {
+	if !old.is(info.Stamp) {
 		return Result{}, errOutrun
 	}
 	content, err := change(before, info)
@@ -290,10 +290,9 @@ func (at *place) originalOf(ctx context.Context, f *os.File) (*original, error) 
 	return &original{file: f, version: versionOf(&st), mode: uint32(st.Mode), uid: st.Uid, gid: st.Gid, links: uint64(st.Nlink)}, err
 }
 
-// is says whether this is the version that id describes.
-func (old *original) is(id confine.ID) bool {
-	v := old.version
-	return v.dev == id.Dev && v.ino == id.Ino && v.size == id.Size && v.mtime == id.Mtime && v.ctime == id.Ctime
+// is says whether this is the version that a stamp describes.
+func (old *original) is(s confine.Stamp) bool {
+	return old.version == version{dev: s.Dev, ino: s.Ino, size: s.Size, mtime: s.Modified, ctime: s.Changed}
 }
 
 // wrongKind is why what is there is not opened as a file.

@@ -155,7 +155,7 @@ func (m *moving) destination(src confine.Info) (replaces bool, err error) {
 		return false, nil
 	case err != nil:
 		return false, err
-	case dst.ID.Dev == src.ID.Dev && dst.ID.Ino == src.ID.Ino:
+	case dst.Stamp.SameFile(src.Stamp):
 		return false, m.sameThing()
 	case !m.o.Overwrite:
 		return false, taken(m.to.path, nil)

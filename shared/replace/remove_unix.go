@@ -68,7 +68,7 @@ func (at *place) show(ctx context.Context, old *original, look func(*os.File, co
 		return err
 	}
 	defer f.Close() // only for reading
-	if !old.is(info.ID) {
+	if !old.is(info.Stamp) {
 		return errOutrun
 	}
 	if look != nil {

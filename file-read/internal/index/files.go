@@ -59,7 +59,7 @@ func (f *files) slotOf(s confine.Stamp) int {
 	mask := len(f.slots) - 1
 	i := int((s.Ino^bits.RotateLeft64(s.Dev, 32))*factor>>32) & mask
 	for ; f.slots[i] != 0; i = (i + 1) & mask {
-		if e := f.at(int(f.slots[i]) - 1); e.stamp.Ino == s.Ino && e.stamp.Dev == s.Dev {
+		if e := f.at(int(f.slots[i]) - 1); e.stamp.SameFile(s) {
 			break
 		}
 	}

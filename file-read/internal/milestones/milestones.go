@@ -98,7 +98,7 @@ func (m *Memory) find(s confine.Stamp) counts {
 func (m *Memory) keep(v version) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	same := func(o version) bool { return o.stamp.Dev == v.stamp.Dev && o.stamp.Ino == v.stamp.Ino }
+	same := func(o version) bool { return o.stamp.SameFile(v.stamp) }
 	if i := slices.IndexFunc(m.known, same); i >= 0 {
 		if old := m.known[i]; old.stamp == v.stamp && len(old.before) >= len(v.before) {
 			return

@@ -182,7 +182,7 @@ func (p *packer) file(l *level, name string) error {
 	if err != nil {
 		return err
 	}
-	if entry.ID.Ino != info.ID.Ino || entry.ID.Dev != info.ID.Dev {
+	if !entry.Stamp.SameFile(info.Stamp) {
 		return l.restless(name) // it is a link by now, which confine may have followed
 	}
 	p.count.addFile(info.Size, info.Mode&0o111 != 0)
