@@ -7,7 +7,6 @@ import (
 	"runtime"
 
 	"github.com/multiollama/mcp-server/file-read/internal/ahead"
-	"github.com/multiollama/mcp-server/shared/fault"
 )
 
 // file is a stream that can be read at any place.
@@ -19,30 +18,18 @@ type file interface {
 // fewest chunks that are worth it.
 const fewest = 4
 
-// isLarge says that r is a file that goes on for long behind what is read.
-func (p *Pattern) isLarge(r io.Reader) (file, bool) {
+// inParts is r as a file that is searched in parts, if it is one, is large, and no hit
+// can need what lies in another part. Its head was read, and it goes on behind that.
+func (s *search) inParts(r io.Reader) *chunked {
 	f, ok := r.(file)
-	return f, ok && f.Size() >= fewest*int64(p.sizes.chunk)
-}
-
-// searchAt is a search of the first size bytes of r. It searches parts of a large
-// file at the same time, by as many goroutines as can run at once.
-func (p *Pattern) searchAt(ctx context.Context, r io.ReaderAt, size int64, w Want) (Result, error) {
-	if w.Context == 0 && !p.spans {
-		f := chunked{p: p, r: r, size: size, w: w, line: 1}
-		if f.searched(ctx) {
-			if f.err != nil {
-				return f.res, fault.From(f.err)
-			}
-			return f.res, nil
-		}
+	if !ok || s.w.Context > 0 || s.p.spans || s.res.Encoding != s.p.utf8.Name() {
+		return nil
 	}
-	s := p.borrow(ctx, io.NewSectionReader(r, 0, size), w)
-	defer p.giveBack(s)
-	if err := s.run(); err != nil {
-		return s.res, fault.From(err)
+	size := f.Size()
+	if size < fewest*int64(s.p.sizes.chunk) {
+		return nil
 	}
-	return s.res, nil
+	return &chunked{p: s.p, r: f, size: size, w: s.w, line: 1}
 }
 
 // chunked is a file that is searched in chunks, each of them whole lines. What
@@ -74,32 +61,18 @@ type found struct {
 	err   error
 }
 
-// searched searches the file, or says that it cannot be done in chunks. The
-// first one is done alone: it tells the encoding, and is often all that is
-// wanted.
-func (f *chunked) searched(ctx context.Context) bool {
-	if f.size < fewest*int64(f.p.sizes.chunk) {
-		return false
-	}
+// search searches the file by as many goroutines as can run at once. The first chunk is
+// done alone: often it is all that is wanted.
+func (f *chunked) search(ctx context.Context) (Result, error) {
 	first, _ := f.next()
-	if first.err != nil {
-		return false
-	}
-	s := f.p.borrow(ctx, io.NewSectionReader(f.r, 0, first.to), f.w)
-	err := s.run()
-	head := found{s.res, s.line - 1, err}
-	f.p.giveBack(s)
-	if err == nil && !head.res.Binary && head.res.Encoding != f.p.utf8.Name() {
-		return false
-	}
-	f.res.Encoding = head.res.Encoding
-	if f.take(head) {
-		ahead.Each(ctx, runtime.GOMAXPROCS(0), f.next, f.search, f.take)
+	f.res.Encoding = f.p.utf8.Name()
+	if f.take(f.look(ctx, first)) {
+		ahead.Each(ctx, runtime.GOMAXPROCS(0), f.next, f.look, f.take)
 	}
 	if f.err == nil {
 		f.err = ctx.Err()
 	}
-	return true
+	return f.res, f.err
 }
 
 // next is the next chunk. It ends with the line that its last byte is in.
@@ -127,14 +100,18 @@ func (f *chunked) next() (chunk, bool) {
 	return c, true
 }
 
-// search searches a chunk.
-func (f *chunked) search(ctx context.Context, c chunk) found {
+// look searches a chunk. The first begins with the head of the file.
+func (f *chunked) look(ctx context.Context, c chunk) found {
 	if c.err != nil {
 		return found{err: c.err}
 	}
 	s := f.p.borrow(ctx, io.NewSectionReader(f.r, c.from, c.to-c.from), f.w)
 	defer f.p.giveBack(s)
-	err := s.rest()
+	search := s.rest
+	if c.from == 0 {
+		search = s.run
+	}
+	err := search()
 	return found{s.res, s.line - 1, err}
 }
 

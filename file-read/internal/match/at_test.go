@@ -20,7 +20,7 @@ import (
 func sameBothWays(t *testing.T, p *match.Pattern, data string, w match.Want) {
 	t.Helper()
 	want := search(t, p, data, w)
-	got, err := p.SearchAt(t.Context(), strings.NewReader(data), int64(len(data)), w)
+	got, err := p.Search(t.Context(), strings.NewReader(data), w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,8 +37,8 @@ func sameBothWays(t *testing.T, p *match.Pattern, data string, w match.Want) {
 
 var wants = []match.Want{{}, {CountOnly: true}, {FirstOnly: true}, {FirstOnly: true, CountOnly: true}, {MaxHits: 1}, {MaxHits: 7}, {MaxText: 5}, {Context: 2}}
 
-// FuzzSearchAt has bytes of any kind, in chunks that are small.
-func FuzzSearchAt(f *testing.F) {
+// FuzzInParts has bytes of any kind, in chunks that are small.
+func FuzzInParts(f *testing.F) {
 	for i, data := range []string{"one\r\ntwo\n\nthree", "\xEF\xBB\xBFa\n\x00b\n", "a\xff\n\xd0\x94a\r", "aaaaaaaaaaaaaaaaaaaaa", "\n"} {
 		f.Add("a|o", data, uint16(i*50), uint8(i), uint8(i))
 		f.Add("e$", data, uint16(200), uint8(4), uint8(7-i))
@@ -106,7 +106,7 @@ func TestSearchesByOffsetEndEarly(t *testing.T) {
 	p := compile(t, "needle", match.Options{})
 	for _, w := range []match.Want{{MaxHits: 50}, {FirstOnly: true}} {
 		r := &readerAt{text: text, bad: size}
-		res, err := p.SearchAt(t.Context(), r, size, w)
+		res, err := p.Search(t.Context(), io.NewSectionReader(r, 0, size), w)
 		if err != nil || len(res.Hits) != max(1, w.MaxHits) || res.More != (w.MaxHits > 0) {
 			t.Errorf("%+v: %d hits, %v", w, len(res.Hits), err)
 		}
@@ -115,13 +115,13 @@ func TestSearchesByOffsetEndEarly(t *testing.T) {
 		}
 	}
 	broken := errors.New("the disk is on fire")
-	res, err := p.SearchAt(t.Context(), &readerAt{text: text, bad: 8 << 20, fail: broken}, size, match.Want{CountOnly: true})
+	res, err := p.Search(t.Context(), io.NewSectionReader(&readerAt{text: text, bad: 8 << 20, fail: broken}, 0, size), match.Want{CountOnly: true})
 	if !errors.Is(err, broken) || res.Lines == 0 || res.Lines > 9<<20/21 {
 		t.Errorf("%d lines, %v", res.Lines, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	r := &readerAt{text: text, bad: 8 << 20, cancel: cancel}
-	res, err = p.SearchAt(ctx, r, size, match.Want{CountOnly: true})
+	res, err = p.Search(ctx, io.NewSectionReader(r, 0, size), match.Want{CountOnly: true})
 	if !errors.Is(err, context.Canceled) || res.Lines == 0 || r.read.Load() > 20<<20 {
 		t.Errorf("%d lines, %v, %d bytes were read", res.Lines, err, r.read.Load())
 	}

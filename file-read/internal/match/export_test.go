@@ -1,21 +1,12 @@
 package match
 
-import (
-	"context"
-	"io"
-	"sync"
-)
+import "sync"
 
 // Small makes a pattern handle texts in parts of some n bytes, so that short
 // texts have many borders.
 func (p *Pattern) Small(n int) {
 	n = max(n, 4)
 	p.sizes = sizes{head: n, block: 2 * n, run: 3 * n, chunk: 5 * n, trial: 7 * n, alone: 11 * n}
-}
-
-// SearchAt is a search by offset, whatever the size.
-func (p *Pattern) SearchAt(ctx context.Context, r io.ReaderAt, size int64, w Want) (Result, error) {
-	return p.searchAt(ctx, r, size, w)
 }
 
 // Engine names what a pattern is looked for by.

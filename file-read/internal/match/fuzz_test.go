@@ -143,7 +143,7 @@ func FuzzSearch(f *testing.F) {
 func everyWay(t *testing.T, p *match.Pattern, data string, piece int, check func(match.Result)) {
 	t.Helper()
 	w := match.Want{MaxText: 1 << 20}
-	at, err := p.SearchAt(t.Context(), strings.NewReader(data), int64(len(data)), w)
+	at, err := p.Search(t.Context(), strings.NewReader(data), w)
 	if err != nil {
 		t.Fatal(err)
 	}

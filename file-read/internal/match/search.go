@@ -20,21 +20,25 @@ import (
 func (p *Pattern) Search(ctx context.Context, r io.Reader, w Want) (Result, error) {
 	s := p.borrow(ctx, r, w)
 	defer p.giveBack(s)
-	err := s.begin()
-	switch {
-	case err != nil || s.res.Binary:
-	case s.in.eof:
-		err = s.rest()
-	default:
-		if f, ok := p.isLarge(r); ok {
-			return p.searchAt(ctx, f, f.Size(), w)
-		}
-		err = s.rest()
-	}
+	res, err := s.search(r)
 	if err != nil {
-		return s.res, fault.From(err)
+		return res, fault.From(err)
 	}
-	return s.res, nil
+	return res, nil
+}
+
+// search searches r, which the stream reads.
+func (s *search) search(r io.Reader) (Result, error) {
+	err := s.begin()
+	if err == nil && !s.res.Binary && !s.in.eof {
+		if parts := s.inParts(r); parts != nil {
+			return parts.search(s.ctx)
+		}
+	}
+	if err == nil && !s.res.Binary {
+		err = s.rest()
+	}
+	return s.res, err
 }
 
 // search is one stream being searched. Searches are used again for the sake of
