@@ -57,23 +57,29 @@ var indexedSearches = []searchIn{
 	{Regex: "ab\uFFFDcd"},
 }
 
+// sameAnswers wants the same of one search with and without an index.
+func sameAnswers(t *testing.T, what string, with, without *reader, in searchIn) {
+	t.Helper()
+	want, err := without.search(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := with.search(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(searchOut{})); diff != "" {
+		t.Errorf("%s, %q (-without an index +with one):\n%s", what, in.Regex, diff)
+	}
+}
+
 // compare searches with and without an index and wants the same answers.
 func compare(t *testing.T, what string, with, without *reader) {
 	t.Helper()
 	for i, in := range indexedSearches {
 		in.Path, in.Recursive, in.MaxResults = ".", true, 10_000
 		in.Output, in.Gitignore = []string{"lines", "files", "count"}[i%3], i%2 == 0
-		want, err := without.search(t.Context(), in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := with.search(t.Context(), in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(searchOut{})); diff != "" {
-			t.Errorf("%s, %q (-without an index +with one):\n%s", what, in.Regex, diff)
-		}
+		sameAnswers(t, what, with, without, in)
 	}
 }
 
@@ -269,17 +275,7 @@ func TestAnIndexChangesNoAnswer(t *testing.T) {
 				change()
 				change()
 				in := searchIn{Path: ".", Recursive: true, Regex: "needle", Output: "lines", MaxResults: 1000, Gitignore: true}
-				want, err := r.search(t.Context(), in)
-				if err != nil {
-					t.Fatal(err)
-				}
-				got, err := with.search(t.Context(), in)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if diff := cmp.Diff(want, got, cmp.AllowUnexported(searchOut{})); diff != "" {
-					t.Errorf("%s (-without an index +with one):\n%s", what, diff)
-				}
+				sameAnswers(t, what, with, r, in)
 			}
 		}
 	}
