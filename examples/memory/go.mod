@@ -1,0 +1,3 @@
+module github.com/multiollama/mcp-server/examples/memory
+
+go 1.26.5

@@ -1,0 +1,3 @@
+module github.com/multiollama/mcp-server/examples/web-fetch
+
+go 1.26.5
