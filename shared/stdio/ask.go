@@ -10,6 +10,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/multiollama/mcp-server/shared/rpc"
 )
 
 // inlineKey marks the context of a handler that the reader waits for: the
@@ -69,7 +71,7 @@ func ask[Result any](ctx context.Context, s *session, method mcp.MCPMethod, para
 	}
 	id, answers := s.conn.asks.begin()
 	defer s.conn.asks.end(id)
-	line, err := marshal(question{mcp.JSONRPC_VERSION, id, method, params})
+	line, err := rpc.Marshal(question{mcp.JSONRPC_VERSION, id, method, params})
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +93,7 @@ func ask[Result any](ctx context.Context, s *session, method mcp.MCPMethod, para
 
 // withdraw tells the client that nobody waits for its answer any more.
 func (s *session) withdraw(id int64) {
-	line, _ := marshal(map[string]any{
+	line, _ := rpc.Marshal(map[string]any{
 		"jsonrpc": mcp.JSONRPC_VERSION,
 		"method":  mcp.MethodNotificationCancelled,
 		"params":  map[string]any{"requestId": id},
@@ -99,16 +101,16 @@ func (s *session) withdraw(id int64) {
 	s.conn.out.write(line, nil)
 }
 
-func result[Result any](method mcp.MCPMethod, m message) (*Result, error) {
-	if m.fault != nil {
+func result[Result any](method mcp.MCPMethod, m rpc.Message) (*Result, error) {
+	if m.Fault != nil {
 		var e mcp.JSONRPCErrorDetails
-		if err := json.Unmarshal(m.fault, &e); err != nil {
+		if err := json.Unmarshal(m.Fault, &e); err != nil {
 			return nil, fmt.Errorf("%s: the client's error is malformed: %w", method, err)
 		}
 		return nil, fmt.Errorf("%s: the client refuses: %s (%d)", method, e.Message, e.Code)
 	}
 	r := new(Result)
-	if err := json.Unmarshal(m.result, r); err != nil {
+	if err := json.Unmarshal(m.Result, r); err != nil {
 		return nil, fmt.Errorf("%s: the client's answer is malformed: %w", method, err)
 	}
 	return r, nil
@@ -118,19 +120,19 @@ func result[Result any](method mcp.MCPMethod, m message) (*Result, error) {
 type asks struct {
 	mu      sync.Mutex
 	last    int64
-	waiting map[string]chan message
+	waiting map[string]chan rpc.Message
 	closed  bool
 }
 
-func newAsks() *asks { return &asks{waiting: map[string]chan message{}} }
+func newAsks() *asks { return &asks{waiting: map[string]chan rpc.Message{}} }
 
 // begin gives a question its id. The channel brings one answer, or is closed
 // when none can come.
-func (a *asks) begin() (int64, <-chan message) {
+func (a *asks) begin() (int64, <-chan rpc.Message) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.last++
-	answers := make(chan message, 1)
+	answers := make(chan rpc.Message, 1)
 	if a.closed {
 		close(answers)
 	} else {
@@ -147,11 +149,11 @@ func (a *asks) end(id int64) {
 
 // answer brings an answer to its question. One that nobody waits for is left
 // alone: the question may have been withdrawn a moment ago.
-func (a *asks) answer(m message) {
+func (a *asks) answer(m rpc.Message) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if answers, ok := a.waiting[m.key]; ok {
-		delete(a.waiting, m.key)
+	if answers, ok := a.waiting[m.Key]; ok {
+		delete(a.waiting, m.Key)
 		answers <- m
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/rpc"
 )
 
 // registering remembers the sessions it is told of.
@@ -42,7 +43,7 @@ func TestAClientThatNeverReadsIsMadeToWait(t *testing.T) {
 	for what, tool := range map[string]server.ToolHandlerFunc{
 		"calls": says(strings.Repeat("x", 1000)),
 		"calls that tell of progress without end": func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			for range 10 * maxNotes {
+			for range 10 * 512 {
 				notify(ctx, "notifications/progress", map[string]any{"progressToken": 1, "progress": 1})
 			}
 			return mcp.NewToolResultText("done"), nil
@@ -100,7 +101,7 @@ func TestRequestsBeyondTheQueueAreRefusedWithTheirID(t *testing.T) {
 		}
 		c.quiet()
 		c.send(toolCall(16, "wait"))
-		if h := c.next(); string(h.ID) != "16" || h.Error == nil || h.Error.Code != codeBusy {
+		if h := c.next(); string(h.ID) != "16" || h.Error == nil || h.Error.Code != rpc.CodeBusy {
 			t.Errorf("one too many: %v", h)
 		}
 		c.send(cancelled(3))
@@ -115,8 +116,8 @@ func TestRequestsBeyondTheQueueAreRefusedWithTheirID(t *testing.T) {
 
 func TestTheBytesInFlightAreBounded(t *testing.T) {
 	s := newCalls(100, 1000)
-	admit := func(id string, size int) *refusal {
-		return s.begin(&call{message: message{key: id}, line: make([]byte, size)})
+	admit := func(id string, size int) *rpc.Refusal {
+		return s.begin(&call{Message: rpc.Message{Key: id}, line: make([]byte, size)})
 	}
 	if admit("a", 5000) != nil {
 		t.Error("a single message was refused")

@@ -6,11 +6,13 @@ import (
 	"sync/atomic"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/multiollama/mcp-server/shared/rpc"
 )
 
 // call is one request between its line and its response.
 type call struct {
-	message
+	rpc.Message
 	line    []byte
 	ctx     context.Context // ends when the client cancels, or the connection must end
 	cancel  context.CancelCauseFunc
@@ -36,20 +38,20 @@ func newCalls(maxCalls, maxBytes int) *calls {
 }
 
 // begin admits a request, or says why not. A single message always fits.
-func (s *calls) begin(c *call) *refusal {
+func (s *calls) begin(c *call) *rpc.Refusal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return &refusal{code: codeBusy, text: "the server is ending", id: c.id}
+		return &rpc.Refusal{Code: rpc.CodeBusy, Text: "the server is ending", ID: c.ID}
 	}
-	if s.byID[c.key] != nil {
+	if s.byID[c.Key] != nil {
 		// With the id, the client would take this for the first one's answer.
-		return &refusal{code: mcp.INVALID_REQUEST, text: "a request with this id is still in flight", about: c.id}
+		return &rpc.Refusal{Code: mcp.INVALID_REQUEST, Text: "a request with this id is still in flight", About: c.ID}
 	}
 	if full := s.active >= s.maxCalls || s.bytes+len(c.line) > s.maxBytes; full && s.active > 0 {
-		return &refusal{code: codeBusy, text: "too many requests are in flight; send this one again when others are answered", id: c.id}
+		return &rpc.Refusal{Code: rpc.CodeBusy, Text: "too many requests are in flight; send this one again when others are answered", ID: c.ID}
 	}
-	s.byID[c.key] = c
+	s.byID[c.Key] = c
 	s.active++
 	s.bytes += len(c.line)
 	return nil
@@ -75,7 +77,7 @@ func (s *calls) answer(c *call) bool {
 	if c.dropped.Load() {
 		return false
 	}
-	delete(s.byID, c.key)
+	delete(s.byID, c.Key)
 	return true
 }
 
@@ -83,8 +85,8 @@ func (s *calls) answer(c *call) bool {
 func (s *calls) end(c *call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.byID[c.key] == c { // nobody heard of it: the output is broken
-		delete(s.byID, c.key)
+	if s.byID[c.Key] == c { // nobody heard of it: the output is broken
+		delete(s.byID, c.Key)
 	}
 	s.active--
 	s.bytes -= len(c.line)
@@ -98,7 +100,7 @@ func (s *calls) close() <-chan struct{} {
 	defer s.mu.Unlock()
 	s.closed = true
 	for _, c := range s.byID {
-		if c.isListen() {
+		if c.IsListen() {
 			c.cancel(errClosing)
 		}
 	}

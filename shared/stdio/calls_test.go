@@ -15,6 +15,7 @@ import (
 
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/pages"
+	"github.com/multiollama/mcp-server/shared/rpc"
 )
 
 func TestProgressIsCompleteInOrderAndBeforeItsResponse(t *testing.T) {
@@ -382,7 +383,7 @@ func TestTheHandlerKnowsTheRequestID(t *testing.T) {
 		for _, id := range []string{`12`, `"a\"\u00e9"`, `9007199254740993`, `-1`, `""`} {
 			c.send(toolCall(id, "id"))
 			h := c.next()
-			if text(h) != idText([]byte(id)) || key(h.ID) != key([]byte(id)) {
+			if text(h) != rpc.IDText([]byte(id)) || rpc.Key(h.ID) != rpc.Key([]byte(id)) {
 				t.Errorf("id %s: the handler saw %q, the client %s", id, text(h), h.ID)
 			}
 		}

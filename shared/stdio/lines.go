@@ -12,6 +12,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/multiollama/mcp-server/shared/pages"
+	"github.com/multiollama/mcp-server/shared/rpc"
 )
 
 // lines cuts a stream into messages and holds no more than one of them, of at
@@ -87,14 +88,14 @@ type oversize struct {
 
 func (e *oversize) Error() string { return fmt.Sprintf("message longer than %d bytes", e.max) }
 
-func (e *oversize) refusal() *refusal {
-	return &refusal{code: mcp.INVALID_REQUEST, text: e.Error() + "; it was skipped", id: e.id}
+func (e *oversize) refusal() *rpc.Refusal {
+	return &rpc.Refusal{Code: mcp.INVALID_REQUEST, Text: e.Error() + "; it was skipped", ID: e.id}
 }
 
 // skip reads on to the end of a line that is too long. It keeps the last bytes,
 // for the id: whoever sent the request waits for an answer to it.
 func (l *lines) skip(line []byte, err error) error {
-	const tail = 2 * maxID
+	const tail = 2 * rpc.MaxID
 	end := line
 	for errors.Is(err, bufio.ErrBufferFull) {
 		var chunk []byte
@@ -111,7 +112,7 @@ func (l *lines) skip(line []byte, err error) error {
 // idAtStart finds the id among the first members of a message, before one whose
 // value is not plain.
 func idAtStart(line []byte) json.RawMessage {
-	d := json.NewDecoder(bytes.NewReader(line[:min(len(line), 4*maxID)]))
+	d := json.NewDecoder(bytes.NewReader(line[:min(len(line), 4*rpc.MaxID)]))
 	d.UseNumber()
 	if t, _ := d.Token(); t != json.Delim('{') {
 		return nil
@@ -127,7 +128,7 @@ func idAtStart(line []byte) json.RawMessage {
 		}
 		if name == "id" {
 			id, _ := json.Marshal(value)
-			return usable(id)
+			return rpc.Usable(id)
 		}
 	}
 }
@@ -142,5 +143,5 @@ func idAtEnd(line []byte) json.RawMessage {
 	if m == nil {
 		return nil
 	}
-	return usable(m[1])
+	return rpc.Usable(m[1])
 }

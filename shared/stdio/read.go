@@ -8,6 +8,8 @@ import (
 	"runtime/debug"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/multiollama/mcp-server/shared/rpc"
 )
 
 // maxIdle is how many goroutines wait for their turn to read. Each has a stack
@@ -22,7 +24,7 @@ func (c *conn) read() {
 		switch {
 		case work == nil:
 			return
-		case c.in.more() || work.isListen() || len(work.line) > largeLine:
+		case c.in.more() || work.IsListen() || len(work.line) > largeLine:
 			c.handOn()
 			size := len(work.line)
 			c.run(work)
@@ -95,15 +97,15 @@ func (c *conn) request(in *lines) *call {
 
 // accept does what a line asks for, or returns the request that is left to do.
 func (c *conn) accept(line []byte) *call {
-	m, no := parse(line)
+	m, no := rpc.Parse(line)
 	switch {
 	case no != nil:
 		c.refuse(no)
-	case m.isAnswer():
+	case m.IsAnswer():
 		c.asks.answer(m)
-	case m.isCancel():
-		c.calls.drop(m.cancel)
-	case m.isNotification():
+	case m.IsCancel():
+		c.calls.drop(m.Cancels)
+	case m.IsNotification():
 		c.note(m, line)
 	default:
 		return c.admit(m, line)
@@ -111,8 +113,14 @@ func (c *conn) accept(line []byte) *call {
 	return nil
 }
 
-func (c *conn) admit(m message, line []byte) *call {
-	work := &call{message: m, line: line}
+// isInline is for what must be done before the next line is looked at: the
+// handshake, on which what follows depends, and ping, which waits for nobody.
+func isInline(m rpc.Message) bool {
+	return m.Method == string(mcp.MethodInitialize) || m.Method == string(mcp.MethodPing)
+}
+
+func (c *conn) admit(m rpc.Message, line []byte) *call {
+	work := &call{Message: m, line: line}
 	var ctx context.Context
 	ctx, work.cancel = context.WithCancelCause(c.base)
 	work.ctx = ctx
@@ -121,7 +129,7 @@ func (c *conn) admit(m message, line []byte) *call {
 		c.refuse(no)
 		return nil
 	}
-	if m.isInline() {
+	if isInline(m) {
 		c.run(work)
 		return nil
 	}
@@ -130,9 +138,9 @@ func (c *conn) admit(m message, line []byte) *call {
 
 // note handles a notification before the next line is looked at, so that what
 // the client tells counts for what it asks afterwards.
-func (c *conn) note(m message, line []byte) {
+func (c *conn) note(m rpc.Message, line []byte) {
 	s := c.session.forRequest(m, nil)
-	defer s.end()
+	defer s.notes.End()
 	c.handle(c.h.WithContext(context.WithValue(c.base, inlineKey{}, true), s), m, line)
 }
 
@@ -140,10 +148,10 @@ func (c *conn) note(m message, line []byte) {
 func (c *conn) run(work *call) {
 	defer c.calls.end(work)
 	defer work.cancel(errCancelled)
-	s := c.session.forRequest(work.message, work)
+	s := c.session.forRequest(work.Message, work)
 	response := c.respond(work, s)
-	s.end() // its notifications are written; now the response may be
-	line := c.out.encode(response, work.id)
+	s.notes.End() // its notifications are written; now the response may be
+	line := c.out.lines.Encode(response, work.ID)
 	c.out.write(line, func() bool { return c.calls.answer(work) })
 	c.out.lines.Back(line)
 	for _, done := range work.after {
@@ -153,40 +161,40 @@ func (c *conn) run(work *call) {
 
 // respond waits for a free slot and handles the request.
 func (c *conn) respond(work *call, s *session) mcp.JSONRPCMessage {
-	if !work.isInline() && !work.isListen() {
+	if !isInline(work.Message) && !work.IsListen() {
 		select {
 		case c.slots <- struct{}{}:
 			defer func() { <-c.slots }()
 		case <-work.ctx.Done():
-			return (&refusal{code: codeBusy, text: context.Cause(work.ctx).Error()}).message()
+			return (&rpc.Refusal{Code: rpc.CodeBusy, Text: context.Cause(work.ctx).Error()}).Message()
 		}
 	}
-	if work.isListen() {
+	if work.IsListen() {
 		if err := c.h.RegisterSession(work.ctx, s); err != nil {
-			return internalError()
+			return rpc.InternalError()
 		}
 		defer c.h.UnregisterSession(context.WithoutCancel(work.ctx), s.SessionID())
 	}
-	ctx := c.h.WithContext(c.o.Context(work.ctx, idText(work.id)), s)
-	return c.handle(ctx, work.message, work.line)
+	ctx := c.h.WithContext(c.o.Context(work.ctx, rpc.IDText(work.ID)), s)
+	return c.handle(ctx, work.Message, work.line)
 }
 
 // handle calls the handler; a panic in it ends the request and nothing else.
-func (c *conn) handle(ctx context.Context, m message, line []byte) (response mcp.JSONRPCMessage) {
+func (c *conn) handle(ctx context.Context, m rpc.Message, line []byte) (response mcp.JSONRPCMessage) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.o.Log.Error("a handler panicked", "method", m.method, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			response = internalError()
+			c.o.Log.Error("a handler panicked", "method", m.Method, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			response = rpc.InternalError()
 		}
 	}()
 	response = c.h.HandleMessage(ctx, json.RawMessage(line))
-	if response == nil && !m.isNotification() {
-		return internalError()
+	if response == nil && !m.IsNotification() {
+		return rpc.InternalError()
 	}
 	return response
 }
 
-func (c *conn) refuse(no *refusal) {
-	c.o.Log.Warn("a line was refused", "code", no.code, "reason", no.text)
-	c.out.write(c.out.encode(no.message(), no.id), nil)
+func (c *conn) refuse(no *rpc.Refusal) {
+	c.o.Log.Warn("a line was refused", "code", no.Code, "reason", no.Text)
+	c.out.write(c.out.lines.Encode(no.Message(), no.ID), nil)
 }

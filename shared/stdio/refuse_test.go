@@ -6,17 +6,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"reflect"
 	"strings"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/multiollama/mcp-server/shared/rpc"
 )
 
 func TestALineThatIsNoRequestIsRefusedAndTheStreamGoesOn(t *testing.T) {
-	long := strings.Repeat("x", maxID)
+	long := strings.Repeat("x", rpc.MaxID)
 	for _, w := range []struct {
 		what, line string
 		code       int
@@ -54,22 +55,6 @@ func TestALineThatIsNoRequestIsRefusedAndTheStreamGoesOn(t *testing.T) {
 				t.Errorf("%s: answered twice: %v", w.what, before)
 			}
 		})
-	}
-}
-
-func TestABatchIsRefusedInWordsThatHelp(t *testing.T) {
-	_, no := parse([]byte(`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`))
-	if no == nil || !strings.Contains(no.text, "each message on a line of its own") {
-		t.Errorf("refused with %+v", no)
-	}
-}
-
-func TestParamsOfAnyShapeAreTheHandlersToJudge(t *testing.T) {
-	for _, params := range []string{`[]`, `5`, `{"_meta":5}`, `{"_meta":{"io.modelcontextprotocol/protocolVersion":5}}`, `null`} {
-		m, no := parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"x","params":` + params + `}`))
-		if no != nil || m.method != "x" || m.key != "1" {
-			t.Errorf("params %s: %+v %+v", params, m, no)
-		}
 	}
 }
 
@@ -152,37 +137,6 @@ func TestLinesComeOutAsTheyWentIn(t *testing.T) {
 	}
 }
 
-// FuzzScan: what is read in one pass encoding/json reads alike.
-func FuzzScan(f *testing.F) {
-	for _, s := range []string{
-		`{"jsonrpc":"2.0","id":1,"method":"ping"}`, toolCall(`"a"`, "say"), modern(7, "tools/list", `{}`, ""), ` { "id" : -1.5e3 , "method" : "x" , "params" : { "a" : [ ] , "b" : [ true , null , { } ] } } `,
-		`{"method":"x","method":"y"}`, `{"method":"x","params":{},"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`, `{"method":"x","Id":1}`,
-		`{"method":"x","params":{"_Meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`, `{"method":"x","params":{"_meta":{"io.modelcontextprotocol/protocolversion":"2026-07-28"}}}`,
-		`{"method":"x","id":"\u0061"}`, `{"method":"x","id":"\ud800"}`, `{"method":"x","id":01}`, `{"method":"x","params":{"a":1e}}`, `{"method":"x","params":{"a":[[[`, `{"method":"x"}}`, "{\"method\":\"\xff\"}",
-		cancelled(1), `{"method":"x","params":{"_meta":{"io.modelcontextprotocol\/protocolVersion":"2026-07-28"}}}`,
-	} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, line []byte) {
-		m, ok := scan(line)
-		if !ok {
-			return
-		}
-		want, no := parseAny(bytes.TrimSpace(line))
-		if no != nil || !reflect.DeepEqual(m, want) {
-			t.Errorf("%q is %+v, want %+v %v", line, m, want, no)
-		}
-	})
-}
-
-func TestOrdinaryRequestsAreReadInOnePass(t *testing.T) {
-	for _, line := range []string{toolCall(1, "say"), toolCall(`"\u0061"`, "say"), modern(1, "tools/list", `{}`, ""), `{"jsonrpc":"2.0","method":"notifications/initialized"}`, fmt.Sprintf(initialize, `{}`)} {
-		if _, ok := scan([]byte(line)); !ok {
-			t.Errorf("%s is not", line)
-		}
-	}
-}
-
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{`{"jsonrpc":"2.0","id":1,"method":"ping"}`, `[]`, `[`, `{"id":"\ud800"}`, `{"params":{"_meta":{}}}`, `5`, `{"ID":1,"Method":"x"}`} {
 		f.Add([]byte(s))
@@ -192,18 +146,18 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		m, no := parse(line)
+		m, no := rpc.Parse(line)
 		if no == nil && !json.Valid(line) {
 			t.Errorf("%q is no JSON and passed", line)
 		}
-		if no == nil && m.method == "" && m.result == nil && m.fault == nil {
+		if no == nil && m.Method == "" && m.Result == nil && m.Fault == nil {
 			t.Errorf("%q is no message and passed", line)
 		}
-		id := m.id
+		id := m.ID
 		if no != nil {
-			id = no.id
+			id = no.ID
 		}
-		if out := new(output).encode(internalError(), id); bytes.Count(out, []byte("\n")) != 1 || !json.Valid(out) {
+		if out := new(rpc.Encoder).Encode(rpc.InternalError(), id); bytes.Count(out, []byte("\n")) != 1 || !json.Valid(out) {
 			t.Errorf("id %q makes %q", id, out)
 		}
 	})

@@ -106,7 +106,7 @@ func Serve(ctx context.Context, h Handler, in io.Reader, out io.Writer, o Option
 		return fault.New(fault.Unavailable, "the session could not be registered", "").Because(err)
 	}
 	defer h.UnregisterSession(context.WithoutCancel(ctx), c.session.SessionID())
-	defer c.session.forget()
+	defer c.session.notes.Forget()
 	defer c.turn.timer.Stop()
 	go c.read()
 	return c.wait(ctx)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/mcptest"
 	"github.com/multiollama/mcp-server/shared/stdio"
 )
@@ -83,7 +84,7 @@ func came(t testing.TB, r mcptest.Result) string {
 	case !r.IsError:
 		return "done"
 	}
-	var e envelope
+	var e fault.Envelope
 	if err := json.Unmarshal(r.Structured, &e); err != nil {
 		t.Fatalf("%v: %s", err, r.Raw)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
+	"github.com/mark3labs/mcp-go/tracing"
 
 	"github.com/multiollama/mcp-server/shared/audit"
 	"github.com/multiollama/mcp-server/shared/fault"
@@ -26,6 +27,7 @@ type call struct {
 	server  *Server
 	id      string
 	session string
+	counted string // whose calls the rate limit counts together
 	effect  Effect
 	started time.Time
 	event   audit.Event // what begin and end have in common
@@ -33,6 +35,7 @@ type call struct {
 	sent    progress
 	replies replies      // of a person, to what the function asks
 	after   func(func()) // has something done when the response is sent; nil where nobody tells
+	span    tracing.Span // of the request; nil where nobody traces
 }
 
 // extra is what a request says besides its arguments.
@@ -47,6 +50,10 @@ type waiter interface{ Waits() }
 
 // sender is a session of a transport that tells when a response is sent.
 type sender interface{ After(func()) }
+
+// counted is a session of a transport that has no sessions: its calls count together with
+// those of the same client.
+type counted interface{ Counted() string }
 
 type callKey struct{}
 
@@ -123,11 +130,18 @@ func (s *Server) open(ctx context.Context, name string, effect Effect) *call {
 	}
 	if session := server.ClientSessionFromContext(ctx); session != nil {
 		c.session = session.SessionID()
+		c.counted = c.session
+		if s, ok := session.(counted); ok {
+			c.counted = s.Counted()
+		}
 		if s, ok := session.(sender); ok {
 			c.after = s.After
 		}
 	}
 	c.event.Session, c.event.Client = c.session, clientName(ctx)
+	if s.config.Tracing != nil {
+		c.span = tracing.SpanFromContext(ctx)
+	}
 	return c
 }
 
@@ -154,7 +168,7 @@ func (s *Server) masked(args json.RawMessage, quiet map[string]bool) json.RawMes
 
 // attempt is everything between the two events that a client can be refused by.
 func (c *call) attempt(ctx context.Context, t *Tool, args json.RawMessage, again mcp.MultiRoundTripParams) (outcome, *fault.Error) {
-	if err := c.server.limits.take(c.session, c.started); err != nil {
+	if err := c.server.limits.take(c.counted, c.started); err != nil {
 		c.event.Verdict, c.event.Rule = "deny", "rate-limit"
 		return outcome{}, err
 	}
@@ -222,10 +236,14 @@ func (c *call) end(out outcome, err *fault.Error) *fault.Error {
 	if err != nil {
 		c.describe(&e, err)
 	}
-	if failed := c.record(e); failed != nil && c.effect == Reads && err == nil {
-		return failed
+	failed := c.record(e)
+	if failed != nil && c.effect == Reads && err == nil {
+		e.Outcome, e.Code = "error", string(failed.Code)
+	} else {
+		failed = nil
 	}
-	return nil
+	c.trace(e)
+	return failed
 }
 
 // describe writes a failure into an event.

@@ -105,12 +105,13 @@ func rawArguments(v any) json.RawMessage {
 
 // noteErrors keeps the error behind a protocol error where HandleMessage finds
 // it; mcp-go only sends its text.
-func noteErrors() *server.Hooks {
+func (s *Server) noteErrors() *server.Hooks {
 	h := &server.Hooks{}
 	h.AddOnError(func(ctx context.Context, _ any, _ mcp.MCPMethod, _ any, err error) {
 		if m := messageFrom(ctx); m != nil {
 			m.err = err
 		}
+		s.traceError(ctx, err)
 	})
 	return h
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/multiollama/mcp-server/shared/fault"
 )
 
-// Rate is how many calls one client session may make in a span of time. The
+// Rate is how many calls one client may make in a span of time. The
 // zero Rate does not limit.
 type Rate struct {
 	Calls int

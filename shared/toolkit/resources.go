@@ -151,7 +151,7 @@ func (s *Server) reading(ctx context.Context, a asked, run func(context.Context)
 }
 
 func (c *call) read(ctx context.Context, run func(context.Context) ([]ResourceContent, error)) ([]ResourceContent, *fault.Error) {
-	if err := c.server.limits.take(c.session, c.started); err != nil {
+	if err := c.server.limits.take(c.counted, c.started); err != nil {
 		c.event.Verdict, c.event.Rule = "deny", "rate-limit"
 		return nil, err
 	}

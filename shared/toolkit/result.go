@@ -127,20 +127,6 @@ func (s *Server) result(o outcome) *mcp.CallToolResult {
 	return r
 }
 
-// envelope is how a failure looks in structuredContent.
-type envelope struct {
-	Error failure `json:"error"`
-}
-
-type failure struct {
-	Code      fault.Code     `json:"code"`
-	Message   string         `json:"message"`
-	Category  string         `json:"category"`
-	Details   map[string]any `json:"details"`
-	Timestamp string         `json:"timestamp"` // RFC 3339
-	RequestID string         `json:"request_id"`
-}
-
 // refusal is a failed call as MCP sends it: a result, not a protocol error, so
 // that the model sees it.
 func (s *Server) refusal(e *fault.Error, at time.Time, id string) *mcp.CallToolResult {
@@ -151,26 +137,9 @@ func (s *Server) refusal(e *fault.Error, at time.Time, id string) *mcp.CallToolR
 	if s.config.TextOnly {
 		return r
 	}
-	structured := failureJSON(failure{
-		Code: e.Code, Message: e.Sentence(), Category: e.Code.Category(), Details: e.Details,
-		Timestamp: at.Format(time.RFC3339Nano), RequestID: id,
-	})
+	structured := e.Envelope(at, id)
 	r.StructuredContent, r.RawStructuredContent = structured, structured
 	return r
-}
-
-// failureJSON leaves out details that cannot be encoded: the failure itself
-// must always arrive.
-func failureJSON(f failure) json.RawMessage {
-	if f.Details == nil {
-		f.Details = map[string]any{}
-	}
-	raw, err := plainJSON(envelope{f})
-	if err != nil {
-		f.Details = map[string]any{}
-		raw, _ = plainJSON(envelope{f})
-	}
-	return raw
 }
 
 type requestIDKey struct{}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/multiollama/mcp-server/shared/fault"
 )
 
 // compiled fails the test where the schema is none.
@@ -176,7 +178,7 @@ func TestTheOutputSchemaRefusesWhatIsNeitherSuccessNorFailure(t *testing.T) {
 			t.Errorf("%s obeys the schema", raw)
 		}
 	}
-	failed := failureJSON(failure{Code: "PARAM_001", Message: "m"})
+	failed := fault.New(fault.ParamMissing, "m", "").Envelope(time.Time{}, "")
 	if err := obeys(t, schema, failed); err != nil {
 		t.Errorf("%s: %v", failed, err)
 	}

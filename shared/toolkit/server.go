@@ -30,6 +30,7 @@ type Config struct {
 	Clock                func() time.Time // nil is time.Now
 	Resources            *Resources       // nil for none
 	Log                  *slog.Logger     // diagnostics for the operator; nil for none
+	Tracing              Tracing          // nil for none
 }
 
 // Server answers MCP for one vocabulary. Its methods may be called by many
@@ -117,12 +118,12 @@ func (c *Config) fillIn() {
 // as the server lives. There is no logging, which 2026-07-28 deprecates.
 func (s *Server) options() []server.ServerOption {
 	c := s.config
-	all := []server.ServerOption{
+	all := append(c.traceOptions(),
 		server.WithTitle(c.Title),
 		server.WithInstructions(c.Instructions),
 		server.WithToolCapabilities(false),
-		server.WithHooks(noteErrors()),
-	}
+		server.WithHooks(s.noteErrors()),
+	)
 	if c.Resources != nil {
 		all = append(all, server.WithResourceCapabilities(c.Resources.Watch != nil, false))
 	}
@@ -165,7 +166,7 @@ func (s *Server) Call(ctx context.Context, tool string, args json.RawMessage) *m
 	if !ok {
 		return s.refuseUnknown(ctx, tool, args)
 	}
-	return s.call(ctx, t, args, extra{})
+	return s.traceCall(ctx, t, args)
 }
 
 func (s *Server) handler(t *Tool) server.ToolHandlerFunc {

@@ -171,9 +171,9 @@ type toolResult struct {
 	IsError           bool
 }
 
-func (r toolResult) failure(t testing.TB) failure {
+func (r toolResult) failure(t testing.TB) fault.Failure {
 	t.Helper()
-	var e envelope
+	var e fault.Envelope
 	if err := json.Unmarshal(r.StructuredContent, &e); err != nil || !r.IsError {
 		t.Fatalf("no failure: %s", r.StructuredContent)
 	}

@@ -1,4 +1,4 @@
-package stdio
+package rpc
 
 import (
 	"bytes"
@@ -9,11 +9,11 @@ import (
 	"github.com/multiollama/mcp-server/shared/quoted"
 )
 
-// scan reads a line that is an ordinary request or notification, in one pass and
+// scan reads a message that is an ordinary request or notification, in one pass and
 // without copying. Whatever is out of the ordinary (a member that stands twice or is
 // spelt in other letters, an escape in a name, an answer, what is no JSON) it leaves to
 // encoding/json: where it says ok, both read the same.
-func scan(line []byte) (m message, ok bool) {
+func scan(line []byte) (m Message, ok bool) {
 	s := scanner{b: line}
 	params := false
 	ok = s.object(func(name []byte) bool {
@@ -21,17 +21,17 @@ func scan(line []byte) (m message, ok bool) {
 		case "jsonrpc":
 			return s.value(0)
 		case "id":
-			if m.id != nil {
+			if m.ID != nil {
 				return false
 			}
-			m.id = usable(s.of(s.value))
-			return m.id != nil
+			m.ID = Usable(s.of(s.value))
+			return m.ID != nil
 		case "method":
-			if m.method != "" {
+			if m.Method != "" {
 				return false
 			}
 			method, ok := s.text()
-			m.method = string(method)
+			m.Method = string(method)
 			return ok
 		case "params":
 			if params {
@@ -43,16 +43,16 @@ func scan(line []byte) (m message, ok bool) {
 		return false
 	})
 	s.space()
-	if !ok || s.at < len(line) || m.method == "" {
-		return message{}, false
+	if !ok || s.at < len(line) || m.Method == "" {
+		return Message{}, false
 	}
-	m.key = key(m.id)
+	m.Key = Key(m.ID)
 	return m, true
 }
 
 // params reads what the transport has to know of them: the version of a request of
 // 2026-07-28.
-func (s *scanner) params(m *message) bool {
+func (s *scanner) params(m *Message) bool {
 	known := false
 	return s.object(func(name []byte) bool {
 		switch {
@@ -72,14 +72,15 @@ var (
 	versionKey = []byte(mcp.MetaKeyProtocolVersion)
 )
 
-func (s *scanner) meta(m *message) bool {
+func (s *scanner) meta(m *Message) bool {
 	known := false
 	return s.object(func(name []byte) bool {
 		switch {
 		case string(name) == mcp.MetaKeyProtocolVersion && !known:
 			known = true
 			version, ok := s.text()
-			m.modern = mcp.IsModernProtocol(string(version))
+			m.Version = string(version)
+			m.Modern = mcp.IsModernProtocol(m.Version)
 			return ok
 		case bytes.EqualFold(name, versionKey):
 			return false
@@ -88,7 +89,7 @@ func (s *scanner) meta(m *message) bool {
 	})
 }
 
-// scanner is a place in a line. Its methods say false where what stands there is not
+// scanner is a place in a message. Its methods say false where what stands there is not
 // what they read, or not JSON.
 type scanner struct {
 	b  []byte
