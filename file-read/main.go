@@ -10,8 +10,8 @@ import (
 	"github.com/multiollama/mcp-server/shared/command"
 )
 
-// version is set by the linker for a release.
-var version = "devel"
+// version is set by the linker for a release; where it is empty, the build is asked.
+var version string
 
 func main() {
 	os.Exit(command.Run(context.Background(), program(), os.Args[1:], command.Process()))

@@ -14,8 +14,8 @@ import (
 	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
 )
 
-// version is set by the linker for a release.
-var version = "devel"
+// version is set by the linker for a release; where it is empty, the build is asked.
+var version string
 
 func main() {
 	if os.Getenv("GOGC") == "" {

@@ -146,7 +146,7 @@ func (a *app) root() *cobra.Command {
 	root.Flags().SortFlags = false
 	a.set.Bind(root.PersistentFlags())
 	root.AddCommand(a.serveCommand(), a.toolsCommand(), a.callCommand(), a.doctorCommand(),
-		a.configCommand(), a.auditCommand(), a.versionCommand())
+		a.configCommand(), a.auditCommand(), a.versionCommand(), a.manCommand())
 	for _, v := range a.Verbs {
 		root.AddCommand(a.verb(v))
 	}

@@ -19,10 +19,19 @@ const drain = 4 * time.Second
 
 func (a *app) serveCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "serve",
+		Use:   "serve [DIR …]",
 		Short: "Serve MCP on stdin and stdout (as without a command)",
-		Args:  a.noCommand,
-		RunE:  a.serve,
+		Long: "Serve MCP on stdin and stdout (as without a command). Every DIR is allowed as if it\n" +
+			"stood behind --allow-path: for hosts that can only append what a person picked.",
+		Args: arguments(0, -1),
+		RunE: func(c *cobra.Command, dirs []string) error {
+			for _, dir := range dirs {
+				if err := c.Flags().Set("allow-path", dir); err != nil {
+					return err
+				}
+			}
+			return a.serve(c, nil)
+		},
 	}
 }
 

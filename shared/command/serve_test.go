@@ -47,6 +47,35 @@ func TestServingIsWhatHappensWithoutACommand(t *testing.T) {
 	}
 }
 
+func TestDirectoriesBehindServeAreAllowedOnes(t *testing.T) {
+	for _, c := range []struct {
+		what string
+		args []string
+		want []string
+	}{
+		{"two", []string{"serve", "a", "b"}, []string{"a", "b"}},
+		{"one besides a flag", []string{"serve", "--allow-path", "a", "b"}, []string{"a", "b"}},
+		{"one that looks like a flag", []string{"serve", "--", "-x"}, []string{"-x"}},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			w := newWorld(t)
+			for _, dir := range c.want {
+				must(t, os.Mkdir(dir, 0o700))
+			}
+			var got []string
+			w.restrict = func(rules restrict.Rules) (restrict.Report, error) { got = rules.Read[:len(c.want)]; return holds(rules) }
+			w.must(t, 0, c.args...)
+			for i, dir := range c.want {
+				c.want[i] = filepath.Join(w.dir, dir)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("it may read %q, want %q", got, c.want)
+			}
+		})
+	}
+	contains(t, "stderr", newWorld(t).must(t, 2, "serve", "").errors, "allow-path", "empty")
+}
+
 func TestNoArgumentsAreNotThoseOfTheProcess(t *testing.T) {
 	before := os.Args
 	t.Cleanup(func() { os.Args = before })
@@ -113,7 +142,9 @@ func TestWhatStopsAStart(t *testing.T) {
 		code int
 		says []string
 	}{
-		{"a transport that is not there yet", []string{"--transport", "http"}, 1, []string{"SYSTEM_002", "stdio"}},
+		{"a setting of another transport", []string{"--listen", "127.0.0.1:0"}, 2, []string{"SYSTEM_003", "listen (flag --listen)", "--transport http"}},
+		{"roots that nobody can be asked for", []string{"--transport", "http", "--follow-roots"}, 2, []string{"SYSTEM_003", "roots"}},
+		{"an address for others without a token", []string{"--transport", "http", "--listen", ":0"}, 2, []string{"SYSTEM_003", "token", "--token-file"}},
 		{"a directory that is not there", []string{"--allow-path", "absent"}, 2, []string{"SYSTEM_003", "absent"}},
 		{"a value that is none", []string{"--greetings", "many"}, 2, []string{"SYSTEM_003", "greetings (flag --greetings)"}},
 		{"a vocabulary that is none", []string{"--vocabulary", "standrad"}, 2, []string{"SYSTEM_003", "Did you mean standard?"}},
