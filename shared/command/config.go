@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/hosts"
 	"github.com/multiollama/mcp-server/shared/settings"
 )
 
@@ -30,7 +31,7 @@ func (a *app) configCommand() *cobra.Command {
 		Long: "Print how a host registers this server, with these settings. What to paste goes to\n" +
 			"stdout, where to paste it to stderr. Without HOST it lists the hosts.",
 		Args:      arguments(0, 1),
-		ValidArgs: hostNames(),
+		ValidArgs: hosts.Names(),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return listHosts(a.env.Stdout, runtime.GOOS)
@@ -42,67 +43,76 @@ func (a *app) configCommand() *cobra.Command {
 	return c
 }
 
-func hostNames() []string {
-	var names []string
-	for _, h := range hosts {
-		names = append(names, h.name)
-	}
-	return names
-}
-
 func listHosts(w io.Writer, goos string) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "HOST\tPROGRAM\tWHERE")
-	for _, h := range hosts {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", h.name, h.title, h.file(goos))
+	for _, h := range hosts.All() {
+		fmt.Fprintf(table, "%s\t%s\t%s\n", h.Name, h.Title, h.Where(goos))
 	}
 	return table.Flush()
 }
 
 func (a *app) register(hostName, name string) error {
-	names := hostNames()
-	i := slices.Index(names, hostName)
-	if i < 0 {
-		return misused("there is no host "+hostName, hostName, names)
-	}
-	if !serverName(name) {
-		return fault.New(fault.Misconfigured, fmt.Sprintf("%q is no name for a server", name),
-			"Use a letter, then letters, digits, - and _, at most 64")
+	h, err := hostOf(hostName)
+	if err != nil {
+		return err
 	}
 	e, err := a.entry(name)
 	if err != nil {
 		return err
 	}
-	h := hosts[i]
-	if _, err := io.WriteString(a.env.Stderr, h.instructions(e, runtime.GOOS)); err != nil {
+	if _, err := io.WriteString(a.env.Stderr, instructions(h, e, runtime.GOOS)); err != nil {
 		return err
 	}
-	_, err = io.WriteString(a.env.Stdout, h.snippet(e))
+	_, err = io.WriteString(a.env.Stdout, h.Snippet(e))
 	return err
+}
+
+// hostOf is the host of that name.
+func hostOf(name string) (hosts.Host, error) {
+	all := hosts.All()
+	i := slices.IndexFunc(all, func(h hosts.Host) bool { return h.Name == name })
+	if i < 0 {
+		return hosts.Host{}, misused("there is no host "+name, name, hosts.Names())
+	}
+	return all[i], nil
 }
 
 // entry has the binary and every path absolute: hosts start servers from any
 // directory, and several with a minimal PATH.
-func (a *app) entry(name string) (entry, error) {
-	binary := a.env.Executable
-	if binary == "" {
-		var err error
-		if binary, err = os.Executable(); err != nil {
-			return entry{}, fault.New(fault.Unavailable, "the system does not say where this program lies", "").Because(err)
-		}
+func (a *app) entry(name string) (hosts.Entry, error) {
+	if !serverName(name) {
+		return hosts.Entry{}, fault.New(fault.Misconfigured, fmt.Sprintf("%q is no name for a server", name),
+			"Use a letter, then letters, digits, - and _, at most 64")
+	}
+	binary, err := a.path()
+	if err != nil {
+		return hosts.Entry{}, err
 	}
 	set, err := a.load()
 	if err != nil {
-		return entry{}, err
+		return hosts.Entry{}, err
 	}
-	e := entry{name, binary, lineOf(set)}
-	for _, word := range append([]string{binary}, e.args...) {
+	e := hosts.Entry{Name: name, Program: a.Name, Command: binary, Args: lineOf(set)}
+	for _, word := range append([]string{binary}, e.Args...) {
 		if !utf8.ValidString(word) {
-			return entry{}, fault.New(fault.Misconfigured, fmt.Sprintf("%q is not UTF-8, and no host's configuration can hold it", word),
+			return hosts.Entry{}, fault.New(fault.Misconfigured, fmt.Sprintf("%q is not UTF-8, and no host's configuration can hold it", word),
 				"Use a path whose name is UTF-8")
 		}
 	}
 	return e, nil
+}
+
+// path is where the binary lies.
+func (a *app) path() (string, error) {
+	if a.env.Executable != "" {
+		return a.env.Executable, nil
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return "", fault.New(fault.Unavailable, "the system does not say where this program lies", "").Because(err)
+	}
+	return path, nil
 }
 
 // lineOf is the command line that means set wherever it is run: what the
@@ -123,22 +133,28 @@ func lineOf(set *settings.Set) []string {
 }
 
 // instructions say where to paste, what to run instead, and what to heed.
-func (h host) instructions(e entry, goos string) string {
+func instructions(h hosts.Host, e hosts.Entry, goos string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: add this to %s\n", h.title, h.file(goos))
-	if h.run != nil && goos != "windows" { // PowerShell and cmd quote differently, and neither reliably
-		fmt.Fprintf(&b, "or run: %s\n", shellLine(h.run(e)))
+	fmt.Fprintf(&b, "%s: add this to %s\n", h.Title, h.Where(goos))
+	if run := h.Run(e); run != nil && goos != "windows" { // PowerShell and cmd quote differently, and neither reliably
+		fmt.Fprintf(&b, "or run: %s\n", shellLine(run))
 	}
-	if h.link != nil {
-		fmt.Fprintf(&b, "or open: %s\n", h.link(e))
+	if link := h.Link(e); link != "" {
+		fmt.Fprintf(&b, "or open: %s\n", link)
 	}
-	if h.note != "" {
-		fmt.Fprintf(&b, "note: %s.\n", h.note)
+	return b.String() + heed(h, e) + "\n"
+}
+
+// heed is what one should know about a host, and about an entry in it.
+func heed(h hosts.Host, e hosts.Entry) string {
+	text := ""
+	if h.Note != "" {
+		text = fmt.Sprintf("note: %s.\n", h.Note)
 	}
-	if h.expands != "" && strings.Contains(strings.Join(append(e.args, e.command), "\x00"), h.expands) {
-		fmt.Fprintf(&b, "warning: %s replaces what follows %s in these values; use a path without it.\n", h.title, h.expands)
+	if found := h.Expands(e); found != "" {
+		text += fmt.Sprintf("warning: %s replaces what follows %s in these values; use a path without it.\n", h.Title, found)
 	}
-	return b.String() + "\n"
+	return text
 }
 
 // shellLine quotes words for a POSIX shell: within single quotes nothing has a

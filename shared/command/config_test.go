@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/multiollama/mcp-server/shared/command"
+	"github.com/multiollama/mcp-server/shared/hosts"
 )
 
 // languages read what hosts read, with the parsers others wrote.
@@ -102,7 +103,7 @@ func oddWorld(t *testing.T, name string) (w *world, want []string) {
 }
 
 func TestEveryHostCanReadWhatIsPrinted(t *testing.T) {
-	for _, host := range command.HostNames() {
+	for _, host := range hosts.Names() {
 		if _, known := shapes[host]; !known {
 			t.Errorf("%s is not tested", host)
 			continue
@@ -124,8 +125,8 @@ func TestEveryHostCanReadWhatIsPrinted(t *testing.T) {
 			}
 		})
 	}
-	if len(command.HostNames()) != len(shapes) {
-		t.Errorf("%d hosts, %d shapes", len(command.HostNames()), len(shapes))
+	if len(hosts.Names()) != len(shapes) {
+		t.Errorf("%d hosts, %d shapes", len(hosts.Names()), len(shapes))
 	}
 }
 
@@ -290,7 +291,7 @@ func TestHostsAreListedWithTheirFilesOnThisSystem(t *testing.T) {
 		if err := command.ListHosts(&b, goos); err != nil {
 			t.Fatal(err)
 		}
-		contains(t, goos, b.String(), append(want, command.HostNames()...)...)
+		contains(t, goos, b.String(), append(want, hosts.Names()...)...)
 	}
 	contains(t, "config", newWorld(t).must(t, 0, "config").out, "claude-desktop")
 }

@@ -46,12 +46,12 @@ func (a *app) doctorCommand() *cobra.Command {
 // examine looks at everything that serve would use. It goes on after a fault,
 // as far as the rest can be known.
 func (a *app) examine(ctx context.Context) []Check {
-	checks := []Check{a.binary(), a.stdin()}
+	checks := []Check{a.binary()}
 	set, err := a.load()
 	if err != nil {
 		return append(checks, bad("settings", err))
 	}
-	checks = append(checks, configured(set))
+	checks = append(append(checks, a.reached(set)...), configured(set))
 	checks = append(checks, directories(set.List("allow-path"), homeOf(runtime.GOOS, a.env.Environ))...)
 	checks = append(checks, denied(set), links(set))
 	checks = append(checks, a.offered(ctx, set)...)
@@ -69,12 +69,9 @@ func bad(subject string, err error) Check {
 }
 
 func (a *app) binary() Check {
-	path := a.env.Executable
-	if path == "" {
-		var err error
-		if path, err = os.Executable(); err != nil {
-			return Check{Warn, "binary", a.version().String() + "; the system does not say where it lies", ""}
-		}
+	path, err := a.path()
+	if err != nil {
+		return Check{Warn, "binary", a.version().String() + "; the system does not say where it lies", ""}
 	}
 	return Check{OK, "binary", a.version().String() + ", " + path, ""}
 }

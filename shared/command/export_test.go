@@ -14,6 +14,3 @@ var DefaultAuditFile = defaultAuditFile
 
 // ListHosts is config without a host on another system.
 var ListHosts = listHosts
-
-// HostNames are the hosts of the table.
-var HostNames = hostNames

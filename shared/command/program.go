@@ -147,6 +147,7 @@ func (a *app) root() *cobra.Command {
 	a.set.Bind(root.PersistentFlags())
 	root.AddCommand(a.serveCommand(), a.toolsCommand(), a.callCommand(), a.doctorCommand(),
 		a.configCommand(), a.auditCommand(), a.versionCommand(), a.manCommand())
+	root.AddCommand(a.installCommand(), a.uninstallCommand())
 	for _, v := range a.Verbs {
 		root.AddCommand(a.verb(v))
 	}

@@ -1,4 +1,4 @@
-package command
+package hosts
 
 import (
 	"bytes"
@@ -41,13 +41,29 @@ func compact(v any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func asJSON(t tree) string {
+// spaced is v as JSON on one line, with a space behind each colon and comma.
+func spaced(v any) string {
+	t, ok := v.(tree)
+	if !ok {
+		return scalar(v)
+	}
+	words := make([]string, len(t))
+	for i, m := range t {
+		words[i] = quoted(m.key) + ": " + spaced(m.value)
+	}
+	return "{" + strings.Join(words, ", ") + "}"
+}
+
+// indented is v as JSON on lines of their own, each but the first behind prefix.
+func indented(v any, prefix, unit string) string {
 	var b bytes.Buffer
-	if err := writeJSON(&b, t); err != nil {
-		panic(err) // a tree holds only what JSON can
+	if err := json.Indent(&b, []byte(compact(v)), prefix, unit); err != nil {
+		panic(err) // compact is JSON
 	}
 	return b.String()
 }
+
+func asJSON(t tree) string { return indented(t, "", "  ") + "\n" }
 
 // quoted is s in double quotes as JSON, YAML 1.2 (section 7.3.1) and TOML 1.0
 // (basic strings) all read it. TOML alone forbids a bare U+007F.
@@ -71,25 +87,29 @@ func scalar(v any) string {
 
 // asYAML writes keys as they are: those of the table and the names of servers
 // need no quotes.
-func asYAML(t tree) string { return yamlLines(t, "") }
+func asYAML(t tree) string { return yamlLines(t, "", "  ") }
 
-func yamlLines(t tree, indent string) string {
+func yamlLines(t tree, indent, unit string) string {
 	var b strings.Builder
 	for _, m := range t {
 		switch v := m.value.(type) {
 		case tree:
-			b.WriteString(indent + m.key + ":\n" + yamlLines(v, indent+"  "))
+			b.WriteString(indent + m.key + ":\n" + yamlLines(v, indent+unit, unit))
 		case []tree:
 			b.WriteString(indent + m.key + ":\n")
 			for _, element := range v {
-				lines := yamlLines(element, indent+"    ")
-				b.WriteString(indent + "  - " + strings.TrimPrefix(lines, indent+"    "))
+				b.WriteString(yamlElement(element, indent+unit, unit))
 			}
 		default:
 			b.WriteString(indent + m.key + ": " + scalar(v) + "\n")
 		}
 	}
 	return b.String()
+}
+
+// yamlElement is an element of a list, its dash behind indent.
+func yamlElement(t tree, indent, unit string) string {
+	return indent + "- " + strings.TrimPrefix(yamlLines(t, indent+"  ", unit), indent+"  ")
 }
 
 // asTOML writes a table for each tree that holds something besides trees.
@@ -108,4 +128,29 @@ func tomlLines(t tree, path string) string {
 		return "[" + path + "]\n" + own.String() + below.String()
 	}
 	return own.String() + below.String()
+}
+
+// loose is what a parser would give of v.
+func loose(v any) any {
+	switch v := v.(type) {
+	case tree:
+		m := map[string]any{}
+		for _, e := range v {
+			m[e.key] = loose(e.value)
+		}
+		return m
+	case []tree:
+		list := make([]any, len(v))
+		for i, e := range v {
+			list[i] = loose(e)
+		}
+		return list
+	case []string:
+		list := make([]any, len(v))
+		for i, word := range v {
+			list[i] = word
+		}
+		return list
+	}
+	return v
 }

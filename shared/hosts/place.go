@@ -1,0 +1,197 @@
+package hosts
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+)
+
+// place is a file of a host. ~ is the home directory, %NAME% a variable, and
+// NAME the server's.
+type place struct {
+	os      string // empty: every system that has no row of its own
+	path    string
+	project bool   // beneath the directory of a project
+	note    string // for people
+}
+
+// everywhere is the os of a row that stands beside those of each system.
+const everywhere = "any"
+
+// moved says that the directory instead lies where a variable says.
+type moved struct{ variable, instead string }
+
+// System is what a place depends on.
+type System struct {
+	OS      string   // as runtime.GOOS has it
+	Environ []string // as os.Environ has it
+	Dir     string   // the directory of the project
+	// Exists says whether there is something under a path.
+	Exists func(string) bool
+}
+
+// places are those of the user or of a project on that system.
+func (h Host) places(goos string, project bool) []place {
+	var own, others []place
+	for _, p := range h.where {
+		switch {
+		case p.project != project:
+		case p.os == goos:
+			own = append(own, p)
+		case p.os == "":
+			others = append(others, p)
+		}
+	}
+	if own == nil {
+		own = others
+	}
+	for _, p := range h.where {
+		if p.os == everywhere && p.project == project {
+			own = append(own, p)
+		}
+	}
+	return own
+}
+
+// Where says in words where the entry belongs on that system.
+func (h Host) Where(goos string) string {
+	var words []string
+	for _, p := range append(h.places(goos, false), h.places(goos, true)...) {
+		word := p.path
+		if p.project {
+			word += " in the project"
+		}
+		if p.note != "" {
+			word += " (" + p.note + ")"
+		}
+		words = append(words, word)
+	}
+	if words == nil {
+		return h.dialog
+	}
+	return strings.Join(words, ", or ")
+}
+
+// File is the file of the user, or of the project, that the entry called name
+// belongs in: of several the one that is there, or whose directory is.
+func (h Host) File(s System, project bool, name string) (string, error) {
+	var paths []string
+	for _, p := range h.places(s.OS, project) {
+		path, err := s.expand(p, h.moved, name)
+		if err != nil {
+			return "", err
+		}
+		paths = append(paths, path)
+	}
+	if len(paths) == 0 {
+		return "", h.noFile(s.OS, project)
+	}
+	for _, path := range paths {
+		if s.Exists(path) {
+			return path, nil
+		}
+	}
+	for _, path := range paths {
+		if s.Exists(s.parent(path)) {
+			return path, nil
+		}
+	}
+	return paths[0], nil
+}
+
+// noFile says why there is none to write.
+func (h Host) noFile(goos string, project bool) error {
+	switch {
+	case h.dialog != "":
+		return fault.New(fault.Unavailable, h.Title+" has no configuration file, only a dialog",
+			fmt.Sprintf("Paste what config %s prints at %s", h.Name, h.dialog))
+	case project:
+		return fault.New(fault.Unavailable, h.Title+" has no configuration file of a project", "Leave --project out")
+	}
+	return fault.New(fault.Unavailable, fmt.Sprintf("%s has no configuration file of the user on %s", h.Title, goos), "Use --project or --file")
+}
+
+// Here says that the host seems to be on this machine: its file is there, or the
+// directory that the file belongs in, where that is not the home directory itself.
+func (h Host) Here(s System) bool {
+	for _, p := range h.places(s.OS, false) {
+		path, err := s.expand(p, h.moved, "")
+		if err != nil {
+			continue
+		}
+		parent := s.parent(path)
+		if s.Exists(path) || parent != s.home() && s.Exists(parent) {
+			return true
+		}
+	}
+	return false
+}
+
+// expand is the path of p, in the system's own spelling.
+func (s System) expand(p place, m moved, name string) (string, error) {
+	path := strings.ReplaceAll(p.path, "NAME", name)
+	if p.project {
+		return s.spell(s.Dir + "/" + path), nil
+	}
+	if dir := s.variable(m.variable); dir != "" && strings.HasPrefix(path, m.instead+"/") {
+		return s.spell(dir + strings.TrimPrefix(path, m.instead)), nil
+	}
+	if rest, found := strings.CutPrefix(path, "~/.config/"); found && s.OS == "linux" {
+		if dir := s.variable("XDG_CONFIG_HOME"); strings.HasPrefix(dir, "/") { // a relative one is ignored (XDG Base Directory Specification 0.8)
+			return dir + "/" + rest, nil
+		}
+	}
+	if rest, found := strings.CutPrefix(path, "~"); found {
+		home := s.home()
+		if home == "" {
+			return "", fault.New(fault.Misconfigured, "there is no home directory in the environment", "Name the file with --file")
+		}
+		return s.spell(home + rest), nil
+	}
+	_, after, _ := strings.Cut(path, "%")
+	variable, rest, _ := strings.Cut(after, "%")
+	dir := s.variable(variable)
+	if dir == "" {
+		return "", fault.New(fault.Misconfigured, "the variable "+variable+" is not set", "Name the file with --file")
+	}
+	return dir + rest, nil
+}
+
+func (s System) spell(path string) string {
+	if s.OS == "windows" {
+		return strings.ReplaceAll(path, "/", `\`)
+	}
+	return path
+}
+
+func (s System) home() string {
+	if s.OS == "windows" {
+		return s.variable("USERPROFILE")
+	}
+	return s.variable("HOME")
+}
+
+// parent is what lies before the last separator.
+func (s System) parent(path string) string {
+	separators := "/"
+	if s.OS == "windows" {
+		separators = `/\`
+	}
+	if i := strings.LastIndexAny(path, separators); i >= 0 {
+		return path[:i]
+	}
+	return ""
+}
+
+// variable is the value of a variable, the last one where it stands twice.
+func (s System) variable(name string) string {
+	found := ""
+	for _, entry := range s.Environ {
+		key, value, _ := strings.Cut(entry, "=")
+		if key == name && name != "" || s.OS == "windows" && strings.EqualFold(key, name) {
+			found = value
+		}
+	}
+	return found
+}
