@@ -177,7 +177,7 @@ func (a *app) load() (*settings.Set, error) {
 	if a.Defaults != nil {
 		a.Defaults(a.set)
 	}
-	return a.set, nil
+	return a.set, fitting(a.set)
 }
 
 // exited ends a run with an exit code, when what there is to say has been said.

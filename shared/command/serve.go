@@ -35,7 +35,7 @@ func (a *app) serveCommand() *cobra.Command {
 	}
 }
 
-// serve ends when stdin does, or at SIGTERM or SIGINT.
+// serve ends when stdin does, over HTTP never by itself, or at SIGTERM or SIGINT.
 func (a *app) serve(c *cobra.Command, _ []string) error {
 	ctx, stop := untilSignal(c.Context())
 	defer stop()
@@ -45,6 +45,9 @@ func (a *app) serve(c *cobra.Command, _ []string) error {
 		return err
 	}
 	defer s.Close()
+	if s.door != nil {
+		return a.serveHTTP(ctx, s)
+	}
 	if isTerminal(a.env.Stdin) {
 		s.log.Warn("stdin is a terminal: this waits for the messages of an MCP host; see --help")
 	}

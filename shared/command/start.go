@@ -10,6 +10,7 @@ import (
 
 	"github.com/multiollama/mcp-server/shared/audit"
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/httpd"
 	"github.com/multiollama/mcp-server/shared/restrict"
 	"github.com/multiollama/mcp-server/shared/settings"
 	"github.com/multiollama/mcp-server/shared/toolkit"
@@ -19,6 +20,7 @@ import (
 // asked for, nothing else left to it.
 type started struct {
 	server *toolkit.Server
+	door   *httpd.Door // of the transport http; nil on stdin and stdout
 	log    *slog.Logger
 	close  []func() error
 }
@@ -33,7 +35,7 @@ func (s *started) Close() {
 	}
 }
 
-// start opens the allowed directories, then the audit log and what else the
+// start opens what it listens on, then the allowed directories, then the audit log and what else the
 // server needs, and then restricts the process: in that order, since afterwards nothing more can be opened.
 func (a *app) start(ctx context.Context) (*started, error) {
 	set, err := a.load()
@@ -49,8 +51,8 @@ func (a *app) start(ctx context.Context) (*started, error) {
 }
 
 func (a *app) fill(ctx context.Context, s *started, set *settings.Set) error {
-	if set.Text("transport") != "stdio" {
-		return fault.New(fault.Unavailable, "only the transport stdio is available", "Leave --transport out")
+	if err := s.listen(ctx, set); err != nil {
+		return err
 	}
 	service, err := a.open(ctx, set)
 	if err != nil {
@@ -69,7 +71,21 @@ func (a *app) fill(ctx context.Context, s *started, set *settings.Set) error {
 	if s.server, err = toolkit.NewServer(a.config(service, set, recorder, s.log)); err != nil {
 		return err
 	}
-	return a.restrict(s, set, withAudit(service.Restrict, dir))
+	rules := withAudit(service.Restrict, dir)
+	rules.Accept = s.door != nil
+	return a.restrict(s, set, rules)
+}
+
+// listen opens the address of the transport http: afterwards no socket can be made, and
+// no token or certificate read.
+func (s *started) listen(ctx context.Context, set *settings.Set) (err error) {
+	if !overHTTP(set) {
+		return nil
+	}
+	if s.door, err = httpd.Open(ctx, httpSettings(set)); err == nil {
+		s.close = append(s.close, s.door.Close)
+	}
+	return err
 }
 
 func (a *app) config(service *Service, set *settings.Set, recorder audit.Recorder, log *slog.Logger) toolkit.Config {

@@ -36,13 +36,17 @@ func TestEveryRoomTouchesOnlyWhatItMay(t *testing.T) {
 			Because: "toolkit deals in requests and results; files and processes belong to operations"},
 		{Room: "stdio/*.go", Never: []string{"os/exec", "net/...", Shared + "/confine", Shared + "/audit", Shared + "/toolkit"},
 			Because: "stdio carries messages over the streams it is given and looks no further into them than it must"},
+		{Room: "httpd/*.go", Never: []string{"os/exec", Shared + "/confine", Shared + "/audit", Shared + "/toolkit"},
+			Because: "httpd lets requests in or refuses them; what they mean, and what becomes of them, is for the handler"},
+		{Room: "rpc/*.go", Never: []string{"os/...", "io/...", "net/...", "time", logging, Shared + "/confine", Shared + "/audit", Shared + "/toolkit", Shared + "/stdio"},
+			Because: "rpc reads and writes messages in memory; a transport carries them"},
 		{Room: "settings/*.go", Never: []string{"os/exec", "net/...", mcpGo, Shared + "/toolkit", Shared + "/confine"},
 			Because: "settings turn flags, environment and file into values; using them belongs to others"},
 		{Room: "fault/*.go glob/*.go text/*.go confine/*.go replace/*.go restrict/*.go flock/*.go audit/*.go settings/*.go command/*.go mcptest/*.go",
 			Except:  []string{"call.go"}, // of command: it prints a result, which has mcp-go's type
 			Never:   []string{mcpGo},
 			Because: "only toolkit and the transports know the protocol's library"},
-		Untested("fault/*.go glob/*.go text/*.go confine/*.go replace/*.go restrict/*.go flock/*.go audit/*.go settings/*.go stdio/*.go toolkit/*.go command/*.go"),
+		Untested("fault/*.go glob/*.go text/*.go confine/*.go replace/*.go restrict/*.go flock/*.go audit/*.go settings/*.go rpc/*.go stdio/*.go httpd/*.go toolkit/*.go command/*.go"),
 	}
 	Imports(t, rules...)
 }

@@ -87,6 +87,14 @@ func landlockRules(c landlock.Config, r Rules) []landlock.Rule {
 	for _, path := range r.Write {
 		rules = append(rules, rule(path, writeRights, c, r.Exec))
 	}
+	if c.HandledAccessNet != 0 {
+		for _, port := range r.Connect {
+			rules = append(rules, landlock.ConnectTCP(port))
+		}
+	}
+	if resolve := ll.AccessFSResolveUnix & c.HandledAccessFS; resolve != 0 {
+		rules = append(rules, landlock.PathAccess(resolve, r.Sockets...))
+	}
 	return rules
 }
 

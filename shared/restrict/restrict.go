@@ -32,6 +32,9 @@ type Rules struct {
 	Write      []string // the same, that may be read and changed; no devices are made in them
 	Exec       bool     // programs may be started, those that Read or Write let it read
 	Network    bool     // sockets may be made, local ones included
+	Accept     bool     // connections may be taken from sockets that listen already; none may be made
+	Connect    []uint16 // without Network: the TCP ports that may be connected to, of any machine; nothing else that a socket can do
+	Sockets    []string // directories of local sockets that datagrams may be sent to, by a socket that is open already
 	Attributes bool     // modes, owners, times and extended attributes may be changed; the kernel can say that for all files or for none
 }
 
@@ -63,7 +66,10 @@ func (r Rules) absolute() (Rules, error) {
 	if r.Read, err = absolute(r.Read); err != nil {
 		return r, err
 	}
-	r.Write, err = absolute(r.Write)
+	if r.Write, err = absolute(r.Write); err != nil {
+		return r, err
+	}
+	r.Sockets, err = absolute(r.Sockets)
 	return r, err
 }
 

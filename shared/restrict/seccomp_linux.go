@@ -15,8 +15,16 @@ func program(r Rules, landlock int) seccomp.Program {
 	if !r.Exec {
 		f.Deny(unix.EPERM, unix.SYS_EXECVE, unix.SYS_EXECVEAT)
 	}
-	if !r.Network {
-		f.Deny(unix.EPERM, unix.SYS_SOCKET, unix.SYS_SOCKETPAIR)
+	switch {
+	case r.Network:
+	case len(r.Connect) > 0:
+		connectOnly(f)
+	default:
+		f.Deny(unix.EPERM, seccomp.SocketCalls()...)
+		f.DenyFastOpen(unix.EPERM)
+	}
+	if !r.Network && !r.Accept {
+		f.Deny(unix.EPERM, seccomp.AcceptCalls()...)
 	}
 	if !r.Attributes {
 		f.Deny(unix.EPERM, seccomp.AttributeCalls()...)
@@ -25,4 +33,15 @@ func program(r Rules, landlock int) seccomp.Program {
 		f.Deny(unix.EPERM, unix.SYS_TRUNCATE) // Landlock cannot, before ABI 3
 	}
 	return f.Program()
+}
+
+// connectOnly leaves connections by TCP, whose ports Landlock limits. It takes away what
+// Landlock does not see: the other protocols of streams (MPTCP is one), listening, and
+// connecting by sending (TCP Fast Open).
+func connectOnly(f *seccomp.Filter) {
+	f.Deny(unix.EPERM, unix.SYS_SOCKETPAIR, unix.SYS_BIND, unix.SYS_LISTEN)
+	f.AllowOnly(unix.EPERM, unix.SYS_SOCKET, 0, ^uint32(0), unix.AF_INET, unix.AF_INET6)
+	f.AllowOnly(unix.EPERM, unix.SYS_SOCKET, 1, 0xf, unix.SOCK_STREAM)
+	f.AllowOnly(unix.EPERM, unix.SYS_SOCKET, 2, ^uint32(0), unix.IPPROTO_IP, unix.IPPROTO_TCP)
+	f.DenyFastOpen(unix.EPERM)
 }

@@ -15,7 +15,8 @@ func TestTheFilterRefusesExactlyWhatTheRulesDo(t *testing.T) {
 		t.Skip("no system-call filter for " + runtime.GOARCH)
 	}
 	run := []uintptr{unix.SYS_EXECVE, unix.SYS_EXECVEAT}
-	network := []uintptr{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR}
+	sockets := []uintptr{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_CONNECT, unix.SYS_BIND, unix.SYS_LISTEN}
+	network := append(seccomp.AcceptCalls(), sockets...)
 	always := append(seccomp.KernelCalls(), unix.SYS_CLONE3)
 	for _, w := range []struct {
 		what    string
@@ -26,6 +27,7 @@ func TestTheFilterRefusesExactlyWhatTheRulesDo(t *testing.T) {
 		{"nothing is kept", Rules{}, 3, slices.Concat(always, run, network, seccomp.AttributeCalls())},
 		{"programs may be started", Rules{Exec: true}, 3, slices.Concat(always, network, seccomp.AttributeCalls())},
 		{"sockets may be made", Rules{Network: true}, 3, slices.Concat(always, run, seccomp.AttributeCalls())},
+		{"connections may be accepted", Rules{Accept: true}, 3, slices.Concat(always, run, sockets, seccomp.AttributeCalls())},
 		{"attributes may be changed", Rules{Attributes: true}, 3, slices.Concat(always, run, network)},
 		{"everything is kept", Rules{Exec: true, Network: true, Attributes: true}, 3, always},
 		{"Landlock cannot forbid truncation", Rules{Exec: true, Network: true, Attributes: true}, 2, append(always, unix.SYS_TRUNCATE)},
@@ -38,6 +40,25 @@ func TestTheFilterRefusesExactlyWhatTheRulesDo(t *testing.T) {
 			}
 			if want := slices.Contains(w.refused, uintptr(number)); want == (got == unix.SECCOMP_RET_ALLOW) {
 				t.Errorf("%s: call %d gives %#x", w.what, number, got)
+			}
+		}
+	}
+}
+
+func TestNoSocketConnectsBySending(t *testing.T) {
+	if !seccomp.Available() {
+		t.Skip("no system-call filter for " + runtime.GOARCH)
+	}
+	for _, w := range []struct {
+		call  uint32
+		flags int // which argument
+	}{{unix.SYS_SENDTO, 3}, {unix.SYS_SENDMSG, 2}, {unix.SYS_SENDMMSG, 3}} {
+		for rules, want := range map[*Rules]bool{{}: false, {Accept: true}: false, {Network: true}: true} {
+			c := seccomp.Call{Number: w.call}
+			c.Args[w.flags] = unix.MSG_FASTOPEN | unix.MSG_NOSIGNAL
+			got, err := program(*rules, 3).Answer(c)
+			if err != nil || (got == unix.SECCOMP_RET_ALLOW) != want {
+				t.Errorf("call %d under %+v gives %#x %v", w.call, *rules, got, err)
 			}
 		}
 	}

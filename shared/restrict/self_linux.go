@@ -3,6 +3,7 @@ package restrict
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
@@ -32,11 +33,12 @@ func Self(r Rules) (Report, error) {
 	return m.report(r, trials.run()), nil
 }
 
-// Probe is what this machine offers. It changes nothing, so it can only say
-// what would be tried: Self proves it.
-func Probe() Report {
-	return inspect().report(Rules{}, nil)
-}
+// Probe is what this machine offers for rules that keep nothing. It changes nothing, so
+// it can only say what would be tried: Self proves it.
+func Probe() Report { return Rules{}.Probe() }
+
+// Probe is what this machine offers for these rules.
+func (r Rules) Probe() Report { return inspect().report(r, nil) }
 
 // machine is what the kernel can do.
 type machine struct {
@@ -83,6 +85,7 @@ func (m machine) filter(r Rules) error {
 const (
 	needLandlock = "Use Linux 5.13 or newer with Landlock enabled (lsm=landlock,… on the kernel's command line)"
 	needSeccomp  = "Use a kernel with CONFIG_SECCOMP_FILTER, on amd64 or arm64"
+	needPorts    = "Use Linux 6.7 or newer with Landlock enabled, and system-call filters, or leave --otlp-endpoint out"
 )
 
 // promise is one line of the report: what enforces it, and what the rules
@@ -93,19 +96,34 @@ type promise struct {
 	by        string // what enforces it
 	fix       string
 	permitted string // why the rules do not forbid it; "" where they do
+	except    string // what of it the rules leave; "" for nothing
 }
 
 func (m machine) promises(r Rules) []promise {
 	byLandlock := fmt.Sprintf("Landlock (ABI %d)", m.landlock)
 	return []promise{
-		{"read", m.landlock > 0, byLandlock, needLandlock, when(contains(slices.Concat(r.Read, r.Write), "/"), "every file may be read, as configured")},
-		{"write", m.landlock >= 3 || m.landlock > 0 && m.seccomp, byLandlock, needLandlock, when(contains(r.Write, "/"), "every file may be written, as configured")},
-		{"run", m.seccomp, "a system-call filter", needSeccomp, when(r.Exec, "programs may be started, as configured")},
-		{"network", m.seccomp, "a system-call filter", needSeccomp, when(r.Network, "sockets may be made, as configured")},
-		{"attributes", m.seccomp, "a system-call filter", needSeccomp, when(r.Attributes, "modes, owners and times may be changed, as configured")},
-		{"kernel", m.seccomp, "a system-call filter", needSeccomp, ""},
+		{"read", m.landlock > 0, byLandlock, needLandlock, when(contains(slices.Concat(r.Read, r.Write), "/"), "every file may be read, as configured"), ""},
+		{"write", m.landlock >= 3 || m.landlock > 0 && m.seccomp, byLandlock, needLandlock, when(contains(r.Write, "/"), "every file may be written, as configured"), ""},
+		{"run", m.seccomp, byFilter, needSeccomp, when(r.Exec, "programs may be started, as configured"), ""},
+		m.network(r, byLandlock),
+		{"attributes", m.seccomp, byFilter, needSeccomp, when(r.Attributes, "modes, owners and times may be changed, as configured"), ""},
+		{"kernel", m.seccomp, byFilter, needSeccomp, "", ""},
 	}
 }
+
+const byFilter = "a system-call filter"
+
+// network takes both: a filter sees sockets, and only Landlock sees ports.
+func (m machine) network(r Rules, byLandlock string) promise {
+	if r.Network || len(r.Connect) == 0 {
+		return promise{"network", m.seccomp, byFilter, needSeccomp, when(r.Network, "sockets may be made, as configured"), ""}
+	}
+	ports := strings.Trim(fmt.Sprint(r.Connect), "[]")
+	return promise{"network", m.seccomp && m.landlock >= tcpPorts, byFilter + " with " + byLandlock, needPorts, "", "connections to TCP port " + strings.ReplaceAll(ports, " ", " and ")}
+}
+
+// tcpPorts is the first ABI that knows ports.
+const tcpPorts = 4
 
 func when(is bool, text string) string {
 	if is {
@@ -131,9 +149,9 @@ func (p promise) part(tried map[string]outcome) Part {
 	case p.permitted != "":
 		part.Holds, part.Why = true, p.permitted
 	case !p.enforced:
-		part.Why, part.Fix = "this kernel cannot forbid it", p.fix
+		part.Why, part.Fix = "this kernel cannot forbid "+p.it(), p.fix
 	case tried == nil:
-		part.Holds, part.Why = true, p.by+" can forbid it"
+		part.Holds, part.Why = true, p.by+" can forbid "+p.it()
 	case saw.escaped != "":
 		part.Why, part.Fix = p.by+" should forbid it, yet "+saw.escaped+" worked", "Do not rely on it; report this with the kernel's version"
 	case saw.refused == 0 && saw.already > 0:
@@ -141,7 +159,15 @@ func (p promise) part(tried map[string]outcome) Part {
 	case saw.refused == 0:
 		part.Why, part.Fix = p.by+" is in force, but there was nothing to try it on", "Run the server where something exists that it may not touch"
 	default:
-		part.Holds, part.Why = true, fmt.Sprintf("%s forbids it: all %d attempts were refused", p.by, saw.refused)
+		part.Holds, part.Why = true, fmt.Sprintf("%s forbids %s: all %d attempts were refused", p.by, p.it(), saw.refused)
 	}
 	return part
+}
+
+// it is what is forbidden.
+func (p promise) it() string {
+	if p.except == "" {
+		return "it"
+	}
+	return "all but " + p.except
 }

@@ -237,13 +237,19 @@ var otherDeeds = map[string]func(world, int) error{
 		}
 		return err
 	},
-	"be traced":       func(world, int) error { return tolerate(traceNothing(), unix.ESRCH) },
-	"unshare":         func(world, int) error { return unshareNothing() },
-	"use io_uring":    func(world, int) error { return tolerate(ring(), unix.EINVAL, unix.EFAULT) },
-	"use open files":  func(world, int) error { _, err := os.Stdout.Stat(); return err },
-	"start threads":   startThreads,
-	"send a signal":   func(world, int) error { return unix.Kill(os.Getpid(), unix.SIGWINCH) },
-	"know local time": localTime,
+	"connect to a port":       func(world, int) error { return connect(unix.IPPROTO_TCP, discard) },
+	"connect to another port": func(world, int) error { return connect(unix.IPPROTO_TCP, tcpmux) },
+	"connect by MPTCP":        func(world, int) error { return connect(unix.IPPROTO_MPTCP, discard) },
+	"connect by sending":      func(world, int) error { return connectBySending(tcpmux) },
+	"make a datagram socket":  func(world, int) error { return socketOf(unix.AF_INET, unix.SOCK_DGRAM) },
+	"make a local socket":     func(world, int) error { return socketOf(unix.AF_UNIX, unix.SOCK_STREAM) },
+	"be traced":               func(world, int) error { return tolerate(traceNothing(), unix.ESRCH) },
+	"unshare":                 func(world, int) error { return unshareNothing() },
+	"use io_uring":            func(world, int) error { return tolerate(ring(), unix.EINVAL, unix.EFAULT) },
+	"use open files":          func(world, int) error { _, err := os.Stdout.Stat(); return err },
+	"start threads":           startThreads,
+	"send a signal":           func(world, int) error { return unix.Kill(os.Getpid(), unix.SIGWINCH) },
+	"know local time":         localTime,
 }
 
 // families is more than Linux has.
@@ -258,6 +264,40 @@ func anySocket(family int) (err error) {
 		}
 	}
 	return err
+}
+
+// Two ports that nothing listens at.
+const (
+	tcpmux  = 1
+	discard = 9
+)
+
+func socketOf(family, kind int) error {
+	fd, err := unix.Socket(family, kind|unix.SOCK_CLOEXEC, 0)
+	if err == nil {
+		unix.Close(fd)
+	}
+	return err
+}
+
+// connect gets as far as the machine's own refusal.
+func connect(protocol, port int) error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, protocol)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return tolerate(unix.Connect(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}, Port: port}), unix.ECONNREFUSED)
+}
+
+// connectBySending is TCP Fast Open.
+func connectBySending(port int) error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return tolerate(unix.Sendto(fd, []byte("x"), unix.MSG_FASTOPEN, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}, Port: port}), unix.ECONNREFUSED)
 }
 
 func tolerate(err error, expected ...error) error {
@@ -348,6 +388,8 @@ func TestWhatTheRulesForbidFailsOnEveryThread(t *testing.T) {
 		{"no program can be started", Rules{}, []string{"run a program", "execve", "execveat"}, false},
 		{"no program, though all may be read", Rules{Read: []string{"/"}}, []string{"run a program", "execve"}, false},
 		{"no socket can be made", Rules{}, []string{"socketpair", "listen on TCP"}, false},
+		{"only the ports that are kept can be connected to, and by plain TCP", Rules{Connect: []uint16{discard}},
+			[]string{"connect to another port", "connect by MPTCP", "connect by sending", "make a datagram socket", "make a local socket", "listen on TCP", "socketpair"}, true},
 		{"the kernel is left alone", Rules{Exec: true, Network: true, Attributes: true}, []string{"be traced", "unshare", "use io_uring"}, true},
 	} {
 		saw := try(t, w.keep, w.not)
@@ -389,6 +431,7 @@ func TestWhatTheRulesKeepWorksOnEveryThread(t *testing.T) {
 		{"attributes, where kept", Rules{Attributes: true}, writable("chmod", "fchmod", "chown", "lchown", "touch")},
 		{"programs, where kept", Rules{Exec: true, Read: []string{"/"}, Write: []string{"/dev/null"}}, []string{"run a program"}},
 		{"sockets, where kept", Rules{Network: true}, []string{"socketpair", "listen on TCP"}},
+		{"a port, where kept", Rules{Connect: []uint16{discard}}, []string{"connect to a port"}},
 		{"everything, where kept", Rules{Read: []string{"/"}}, append(outside("read", "list"), "list the root", "read a file of the system")},
 		{"a single file", Rules{Read: []string{"/etc/passwd"}, Write: []string{"/dev/null"}}, []string{"read a file of the system", "write to /dev/null"}},
 	} {
@@ -463,6 +506,7 @@ func TestAReportTellsWhatWasSeen(t *testing.T) {
 		{"somebody else forbids it already", can, map[string]outcome{"read": {already: 4}}, Part{"read", true, "it was forbidden before, and still is", ""}},
 		{"the kernel cannot", promise{name: "read", fix: "fix"}, map[string]outcome{}, Part{"read", false, "this kernel cannot forbid it", "fix"}},
 		{"the rules allow it", promise{name: "read", permitted: "as configured"}, map[string]outcome{}, Part{"read", true, "as configured", ""}},
+		{"a part of it is left", promise{name: "network", enforced: true, by: "Landlock", except: "port 9"}, map[string]outcome{"network": {refused: 4}}, Part{"network", true, "Landlock forbids all but port 9: all 4 attempts were refused", ""}},
 	} {
 		if got := w.p.part(w.saw); got != w.want {
 			t.Errorf("%s: %+v", w.what, got)
@@ -474,16 +518,19 @@ func TestOldKernelsPromiseLess(t *testing.T) {
 	for _, w := range []struct {
 		what string
 		m    machine
+		keep Rules
 		not  string // parts that do not hold
 	}{
-		{"a kernel with nothing", machine{}, "read write run network attributes kernel"},
-		{"a kernel without Landlock", machine{seccomp: true}, "read write"},
-		{"a processor without filters", machine{landlock: 7}, "run network attributes kernel"},
-		{"truncation left to nobody", machine{landlock: 2}, "write run network attributes kernel"},
-		{"truncation left to the filter", machine{landlock: 2, seccomp: true}, ""},
+		{"a kernel with nothing", machine{}, Rules{}, "read write run network attributes kernel"},
+		{"a kernel without Landlock", machine{seccomp: true}, Rules{}, "read write"},
+		{"a processor without filters", machine{landlock: 7}, Rules{}, "run network attributes kernel"},
+		{"truncation left to nobody", machine{landlock: 2}, Rules{}, "write run network attributes kernel"},
+		{"truncation left to the filter", machine{landlock: 2, seccomp: true}, Rules{}, ""},
+		{"a kernel that knows no ports", machine{landlock: 3, seccomp: true}, Rules{Connect: []uint16{discard}}, "network"},
+		{"a kernel that knows ports", machine{landlock: 4, seccomp: true}, Rules{Connect: []uint16{discard}}, ""},
 	} {
 		var not []string
-		for _, part := range w.m.report(Rules{}, nil) {
+		for _, part := range w.m.report(w.keep, nil) {
 			if !part.Holds {
 				not = append(not, part.Name)
 			}

@@ -64,6 +64,15 @@ func acts(r Rules) []act {
 	if !r.Network {
 		all = append(all, socketActs()...)
 	}
+	if !r.Network && !r.Accept {
+		all = append(all, act{"network", "accept4", unix.EBADF, acceptNothing})
+	}
+	if !r.Network && len(r.Connect) == 0 {
+		all = append(all, act{"network", "connect", unix.EBADF, connectNothing})
+	}
+	if !r.Network && len(r.Connect) > 0 {
+		all = append(all, act{"network", "a connection to port 0", unix.ECONNREFUSED, connectNowhere})
+	}
 	if !r.Attributes {
 		all = append(all, act{"attributes", "chmod", unix.ENOENT, chmodNothing}, act{"attributes", "utimensat", unix.ENOENT, touchNothing})
 	}
@@ -118,7 +127,18 @@ func socketActs() []act {
 			return err
 		}})
 	}
-	return all
+	return append(all, act{"network", "bind", unix.EBADF, bindNothing},
+		act{"network", "listen", unix.EBADF, listenNothing}, act{"network", "connecting by sending", unix.EBADF, fastOpenNothing})
+}
+
+// connectNowhere asks for a connection to the port that nothing can listen at.
+func connectNowhere() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return unix.Connect(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}})
 }
 
 // execNothing asks to become the program with the empty name, of which there is
@@ -141,6 +161,21 @@ func unshareNothing() error { return unix.Unshare(0) }
 
 // traceNothing detaches from a process that cannot be: ids end at 2^22.
 func traceNothing() error { return unix.PtraceDetach(1 << 30) }
+
+// These ask for something with a socket that there is not: if the call gets as far as
+// looking, it says EBADF.
+func acceptNothing() error  { return onNoSocket(unix.SYS_ACCEPT4, 0) }
+func connectNothing() error { return onNoSocket(unix.SYS_CONNECT, 0) }
+func bindNothing() error    { return onNoSocket(unix.SYS_BIND, 0) }
+func listenNothing() error  { return onNoSocket(unix.SYS_LISTEN, 0) }
+func fastOpenNothing() error {
+	return onNoSocket(unix.SYS_SENDTO, unix.MSG_FASTOPEN)
+}
+
+func onNoSocket(call uintptr, flags uintptr) error {
+	_, _, e := unix.RawSyscall6(call, ^uintptr(0), 0, 0, flags, 0, 0)
+	return asError(e)
+}
 
 func asError(e unix.Errno) error {
 	if e == 0 {

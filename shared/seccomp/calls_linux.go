@@ -46,3 +46,11 @@ var attributeCalls = append([]uintptr{
 	unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, sysRemovexattrat,
 	sysFileSetattr,
 }, attributeCallsArch...)
+
+// SocketCalls make sockets, and bring those that are there to another place.
+func SocketCalls() []uintptr {
+	return []uintptr{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_CONNECT, unix.SYS_BIND, unix.SYS_LISTEN}
+}
+
+// AcceptCalls take a connection from a socket that listens.
+func AcceptCalls() []uintptr { return slices.Clone(acceptCalls) }

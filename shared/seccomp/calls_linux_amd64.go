@@ -10,3 +10,5 @@ var attributeCallsArch = []uintptr{
 	unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN,
 	unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT,
 }
+
+var acceptCalls = []uintptr{unix.SYS_ACCEPT, unix.SYS_ACCEPT4}

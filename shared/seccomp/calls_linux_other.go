@@ -6,4 +6,4 @@ package seccomp
 // processor would forbid, or allow, another call.
 const auditArch = 0
 
-var kernelCallsArch, attributeCallsArch []uintptr
+var kernelCallsArch, attributeCallsArch, acceptCalls []uintptr

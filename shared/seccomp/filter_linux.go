@@ -82,6 +82,14 @@ func (f *Filter) DenyNamespaces() {
 	f.DenyBits(unix.EPERM, unix.SYS_CLONE, 0, Namespaces)
 }
 
+// DenyFastOpen refuses to connect by sending (MSG_FASTOPEN), which a socket can do that
+// listened and was shut down.
+func (f *Filter) DenyFastOpen(e unix.Errno) {
+	f.DenyBits(e, unix.SYS_SENDTO, 3, unix.MSG_FASTOPEN)
+	f.DenyBits(e, unix.SYS_SENDMSG, 2, unix.MSG_FASTOPEN)
+	f.DenyBits(e, unix.SYS_SENDMMSG, 3, unix.MSG_FASTOPEN)
+}
+
 // DenyBits refuses a system call with any of the bits in an argument.
 func (f *Filter) DenyBits(e unix.Errno, number uintptr, arg int, bits uint32) {
 	f.jump(unix.BPF_JEQ, uint32(number), 0, 4)

@@ -1,0 +1,118 @@
+package httpd
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/rpc"
+)
+
+// client is who sent a request, as far as it is proven.
+type client struct {
+	name string // of its token; empty where none is asked for
+	host string // it comes from, or what stands before us does
+}
+
+// id is the client in the audit log.
+func (c client) id() string {
+	if c.name == "" {
+		return "http:" + c.host
+	}
+	return "http:" + c.name + "@" + c.host
+}
+
+// counted is whose calls a rate limit counts together.
+func (c client) counted() string {
+	if c.name == "" {
+		return "http:" + c.host
+	}
+	return "http:" + c.name
+}
+
+// session is the client as handlers see it, for one request.
+type session struct {
+	rpc.Peer
+	notes  rpc.Notes
+	client client
+	id     string
+	modern bool
+	stream json.RawMessage // the subscription that notifications are marked with, or nil
+	reply  *reply
+}
+
+var (
+	_ server.SessionWithClientInfo               = (*session)(nil)
+	_ server.SessionWithProtocolVersion          = (*session)(nil)
+	_ server.SessionWithResourceSubscriptions    = (*session)(nil)
+	_ server.SessionWithResourceSubscriptionsErr = (*session)(nil)
+	_ server.SessionWithSubscriptionFilter       = (*session)(nil)
+)
+
+// SessionID names the client.
+func (s *session) SessionID() string { return s.id }
+
+// Counted names whose calls a rate limit counts together.
+func (s *session) Counted() string { return s.client.counted() }
+
+// After has done called when the response is written, or will not be. It is for the
+// handler of the request, not for its goroutines.
+func (s *session) After(done func()) { s.reply.after = append(s.reply.after, done) }
+
+// NotificationChannel takes notifications for the client. They are written in
+// their order, and before the response of the request they belong to.
+func (s *session) NotificationChannel() chan<- mcp.JSONRPCNotification {
+	return s.notes.Channel(s.send)
+}
+
+func (s *session) send(n mcp.JSONRPCNotification) {
+	if s.stream != nil {
+		n = rpc.Marked(n, s.stream)
+	}
+	if line, err := rpc.Marshal(n); err == nil {
+		s.reply.event(line)
+	}
+}
+
+// SubscriptionFilter is what a listening client opted in to.
+func (s *session) SubscriptionFilter() (mcp.SubscriptionFilter, bool) { return s.Filter(), s.modern }
+
+// SubscribeToResourceErr subscribes for as long as the request lasts. Of the handshake's
+// clients none has a request that lasts, so that they would never hear anything.
+func (s *session) SubscribeToResourceErr(uri string) error {
+	if !s.modern {
+		return fault.New(fault.Unavailable, "over HTTP, changes are told to clients of protocol 2026-07-28 only", "Read the resource again instead")
+	}
+	s.SubscribeToResource(uri)
+	return nil
+}
+
+// A session id says who a client of the handshake is, so that no server has to remember
+// it: a random part that makes it one of a kind, and the client's name and version. Nobody
+// has verified these, sealed or not.
+
+const maxSession = 512 // bytes of a session id
+
+// sessionOf is the id for a client that has introduced itself.
+func sessionOf(info mcp.Implementation) string {
+	about := cut(info.Name) + "\x00" + cut(info.Version)
+	return rand.Text() + "." + base64.RawURLEncoding.EncodeToString([]byte(about))
+}
+
+func cut(s string) string { return strings.ToValidUTF8(s[:min(len(s), 100)], "") }
+
+// introduced is what a session id says, if it is one of ours.
+func introduced(session string) (info mcp.Implementation, ok bool) {
+	random, coded, found := strings.Cut(session, ".")
+	about, err := base64.RawURLEncoding.DecodeString(coded)
+	name, version, two := strings.Cut(string(about), "\x00")
+	if !found || len(random) != 26 || len(session) > maxSession || err != nil || !two {
+		return info, false
+	}
+	return mcp.Implementation{Name: name, Version: version}, true
+}

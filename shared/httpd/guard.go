@@ -1,0 +1,196 @@
+package httpd
+
+import (
+	"mime"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+)
+
+// ServeHTTP lets a request through to post, or refuses it. What is cheap to know is asked
+// first, and nobody without a token has anything read but the head of a request.
+func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.o.Pace)) // of a body that nobody reads
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	if r.URL.Path == Health {
+		s.health(w, r)
+		return
+	}
+	if no := s.foreign(r); no != nil {
+		s.refuse(w, r, no)
+		return
+	}
+	s.plan.pages.share(w, r)
+	if r.Method == http.MethodOptions {
+		preflight(w)
+		return
+	}
+	who, no := s.known(r)
+	if no == nil {
+		no = s.fits(r)
+	}
+	if no != nil {
+		s.refuse(w, r, no)
+		return
+	}
+	s.post(w, r, who)
+}
+
+// health answers a load balancer, which has no token and may know the server by any name.
+func (s *served) health(w http.ResponseWriter, r *http.Request) {
+	text, status := "ok\n", http.StatusOK
+	switch {
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		w.Header().Set("Allow", "GET, HEAD")
+		text, status = "no\n", http.StatusMethodNotAllowed
+	case s.work.isClosed():
+		text, status = "ending\n", http.StatusServiceUnavailable
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(text)) // the client may be gone
+}
+
+// rejection is why a request is not worked on.
+type rejection struct {
+	status    int
+	fault     *fault.Error
+	challenge string // what WWW-Authenticate says besides the realm
+	allow     string // the methods that there are
+	later     bool   // it may work in a moment
+}
+
+func reject(status int, code fault.Code, what, do string) *rejection {
+	return &rejection{status: status, fault: fault.New(code, what, do)}
+}
+
+// once are the headers that say one thing: two of them could be read as one by us, and
+// as the other by what stands before us.
+var once = []string{"Authorization", "Content-Type", "Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "Mcp-Session-Id", "Origin"}
+
+// foreign refuses what did not mean this server, or comes from a page that may not.
+func (s *served) foreign(r *http.Request) *rejection {
+	for _, name := range once {
+		if len(r.Header[name]) > 1 {
+			return reject(http.StatusBadRequest, fault.ParamInvalid, "the header "+name+" stands twice", "Send it once")
+		}
+	}
+	switch {
+	case !s.plan.names.admit(r.Host):
+		return reject(http.StatusForbidden, fault.Forbidden, "this server does not go by the name that the request has in Host",
+			"Use the address that the server told at its start, or have its operator add the name with --allow-host")
+	case !s.plan.pages.admit(r):
+		return reject(http.StatusForbidden, fault.Forbidden, "pages of this origin may not send requests",
+			"Have the server's operator add the origin with --allow-origin")
+	case r.URL.Path != Path:
+		return reject(http.StatusNotFound, fault.NotFound, "nothing is here", "Send messages to "+Path)
+	case r.URL.RawQuery != "" || r.URL.ForceQuery:
+		return &rejection{status: http.StatusBadRequest, challenge: `error="invalid_request"`,
+			fault: fault.New(fault.ParamInvalid, "the address has a query, and there is none here: a token in an address ends up in logs", "Send the token in the header Authorization")}
+	}
+	return nil
+}
+
+// known tells who sent a request, or what is wrong with its token (RFC 6750, section 3.1).
+func (s *served) known(r *http.Request) (client, *rejection) {
+	who := client{host: remoteHost(r)}
+	if len(s.plan.tokens) == 0 {
+		return who, nil
+	}
+	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if given = strings.Trim(given, " "); !strings.EqualFold(scheme, "Bearer") || given == "" {
+		return who, reject(http.StatusUnauthorized, fault.TokenMissing, "the request has no bearer token",
+			"Send Authorization: Bearer with the token that the server's operator gave you")
+	}
+	name, ok := s.plan.tokens.owner(given)
+	if !ok {
+		return who, &rejection{status: http.StatusUnauthorized, challenge: `error="invalid_token", error_description="the token is not one of this server"`,
+			fault: fault.New(fault.TokenWrong, "the bearer token is not one of this server", "Ask the server's operator for a token")}
+	}
+	who.name = name
+	return who, nil
+}
+
+func remoteHost(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+// fits refuses what is no message by its head.
+func (s *served) fits(r *http.Request) *rejection {
+	if r.Method != http.MethodPost {
+		return &rejection{status: http.StatusMethodNotAllowed, allow: "POST, OPTIONS",
+			fault: fault.New(fault.ParamInvalid, "messages are sent with POST; there are no sessions to listen to or to end", "Send POST, and for notifications subscriptions/listen")}
+	}
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	switch {
+	case err != nil || kind != "application/json":
+		return reject(http.StatusUnsupportedMediaType, fault.ParamInvalid, "the body is not said to be JSON", "Send Content-Type: application/json")
+	case r.Header.Get("Content-Encoding") != "":
+		return reject(http.StatusUnsupportedMediaType, fault.ParamInvalid, "the body is encoded", "Send it as it is, without Content-Encoding")
+	case !accepts(r, "application/json") && !accepts(r, stream):
+		return reject(http.StatusNotAcceptable, fault.ParamInvalid, "an answer is JSON or a stream of events, and the client accepts neither", "Send Accept: application/json, text/event-stream")
+	case r.ContentLength > int64(s.o.MaxBody):
+		return s.tooLarge()
+	}
+	return nil
+}
+
+func (s *served) tooLarge() *rejection {
+	no := reject(http.StatusRequestEntityTooLarge, fault.LimitReached, "the message is longer than "+strconv.Itoa(s.o.MaxBody)+" bytes", "Send less at a time")
+	no.fault = no.fault.With("limit", s.o.MaxBody)
+	return no
+}
+
+// accepts reports whether a client takes an answer of that type. One that does not say
+// what it takes takes anything.
+func accepts(r *http.Request, kind string) bool {
+	all := strings.Join(r.Header.Values("Accept"), ",")
+	family, _, _ := strings.Cut(kind, "/")
+	for part := range strings.SplitSeq(all, ",") {
+		name, params, err := mime.ParseMediaType(part)
+		if err == nil && params["q"] != "0" && (name == kind || name == family+"/*" || name == "*/*") {
+			return true
+		}
+	}
+	return strings.TrimSpace(all) == ""
+}
+
+// refuse answers in the words of the error table, and lets go of the connection: whoever
+// is refused keeps none open.
+func (s *served) refuse(w http.ResponseWriter, r *http.Request, no *rejection) {
+	s.o.Log.Info("a request was refused", "status", no.status, "code", no.fault.Code, "remote", r.RemoteAddr, "why", no.fault.Msg)
+	h := w.Header()
+	if no.status == http.StatusUnauthorized || no.challenge != "" {
+		h.Set("WWW-Authenticate", s.challenge(no.challenge))
+	}
+	if no.allow != "" {
+		h.Set("Allow", no.allow)
+	}
+	if no.later {
+		h.Set("Retry-After", "1")
+	}
+	if r.ProtoMajor == 1 {
+		h.Set("Connection", "close")
+	}
+	h.Set("Content-Type", "application/json")
+	w.WriteHeader(no.status)
+	_, _ = w.Write(append(no.fault.Envelope(time.Now(), ""), '\n')) // the client may be gone
+}
+
+func (s *served) challenge(more string) string {
+	c := `Bearer realm="` + s.o.Name + `"`
+	if more != "" {
+		c += ", " + more
+	}
+	return c
+}

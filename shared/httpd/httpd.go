@@ -1,0 +1,237 @@
+// Package httpd carries MCP over HTTP: one POST a message, answered with JSON or with a
+// stream of events.
+//
+// It refuses a request before it reads it: a name in Host or Origin that is not ours
+// (DNS rebinding, other people's pages), no token or a wrong one, a body that is too large
+// or comes too slowly, more at once than there is room for. It refuses to listen where
+// other machines reach it without a token, or in the clear unless it is told that TLS ends
+// before it. It remembers nothing from one request to the next, so any number of servers
+// can stand behind a load balancer; what it must know of a client of the handshake stands
+// in the session id that the client sends along. And it refuses to ask the client anything:
+// a question is the result of a call (2026-07-28), or is refused at once.
+//
+// Everything it needs is opened by [Open]: serving needs no file, no name and no new
+// socket but the connections that are accepted.
+//
+// Model Context Protocol 2025-11-25 and 2026-07-28, "Transports", section Streamable
+// HTTP; RFC 6750 for tokens; RFC 9110 for the rest.
+package httpd
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+)
+
+// Path is where messages are sent to.
+const Path = "/mcp"
+
+// Health is where a load balancer asks whether the server is well. It says nothing else.
+const Health = "/healthz"
+
+// Settings are where and for whom to serve.
+type Settings struct {
+	Listen            string   // HOST:PORT; without a HOST, every address of the machine
+	TokenFile         string   // one client a line: a token, or a name and a token; empty: no tokens
+	CertFile, KeyFile string   // PEM; both or neither
+	Hosts             []string // names that requests may have in Host, besides those of this machine to itself and the one of Listen
+	Origins           []string // pages that may send requests, besides those of this server
+	BehindTLS         bool     // the address is reached only through what ends TLS before it
+}
+
+// Plan is what Settings mean, read and checked: nothing is open yet.
+type Plan struct {
+	Clients []string // their names, one for each token
+	Exposed bool     // other machines may reach the address
+	Secure  bool     // TLS ends here
+	Expires time.Time
+
+	listen string
+	tokens tokens
+	tls    *tls.Config
+	names  names
+	pages  *pages
+}
+
+// Plan reads the files and holds everything against each other; what does not fit is
+// Misconfigured.
+func (s Settings) Plan() (*Plan, error) {
+	host, port, err := net.SplitHostPort(s.Listen)
+	if n, wrong := strconv.ParseUint(port, 10, 16); err != nil || wrong != nil || n > 65535 {
+		return nil, misconfigured("the address "+strconv.Quote(s.Listen)+" is not HOST:PORT", "Write one such as 127.0.0.1:8080 or [::1]:8080")
+	}
+	p := &Plan{listen: s.Listen, Exposed: !loopback(host), names: namesOf(host, s.Hosts)}
+	if p.pages, err = pagesOf(s.Origins); err != nil {
+		return nil, err
+	}
+	if s.TokenFile != "" {
+		if p.tokens, err = readTokens(s.TokenFile); err != nil {
+			return nil, err
+		}
+		p.Clients = p.tokens.names()
+	}
+	if s.CertFile != "" || s.KeyFile != "" {
+		if err := p.certify(s.CertFile, s.KeyFile); err != nil {
+			return nil, err
+		}
+	}
+	return p, p.exposure(s.BehindTLS)
+}
+
+// exposure refuses what would let other machines in, or listen to them.
+func (p *Plan) exposure(behindTLS bool) error {
+	switch {
+	case behindTLS && p.Secure:
+		return misconfigured("TLS ends here and before here", "Leave --behind-tls out, or --tls-cert and --tls-key")
+	case !p.Exposed:
+		return nil
+	case len(p.tokens) == 0:
+		return misconfigured("other machines reach "+p.listen+", and no token is asked for",
+			"Name a file of tokens with --token-file, or listen on 127.0.0.1")
+	case !p.Secure && !behindTLS:
+		return misconfigured("other machines reach "+p.listen+", and tokens and contents would go over the network in the clear",
+			"Name a certificate with --tls-cert and --tls-key, or write --behind-tls where an ingress or a sidecar ends TLS and nothing else reaches this address")
+	}
+	return nil
+}
+
+func misconfigured(what, do string) *fault.Error { return fault.New(fault.Misconfigured, what, do) }
+
+// loopback reports whether only this machine reaches a host; no host is every address.
+func loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
+}
+
+// Door is an address that is listened on: connections wait until Serve lets them in.
+type Door struct {
+	plan     *Plan
+	listener net.Listener
+}
+
+// Open reads what the settings name and listens. An address that is taken, or not this
+// machine's, is Misconfigured.
+func Open(ctx context.Context, s Settings) (*Door, error) {
+	p, err := s.Plan()
+	if err != nil {
+		return nil, err
+	}
+	var c net.ListenConfig
+	c.SetMultipathTCP(false) // its sockets are not the ones that the kernel's rules for TCP know
+	l, err := c.Listen(ctx, "tcp", s.Listen)
+	if err != nil {
+		return nil, misconfigured("the address "+s.Listen+" cannot be listened on: "+fault.From(err).Msg, "Name another one with --listen").Because(err)
+	}
+	if at, ok := l.Addr().(*net.TCPAddr); !p.Exposed && (!ok || !at.IP.IsLoopback()) {
+		l.Close()
+		return nil, misconfigured("the name in "+s.Listen+" is of an address that other machines reach", "Listen on 127.0.0.1")
+	}
+	return &Door{p, l}, nil
+}
+
+// Plan is what the door was opened by.
+func (d *Door) Plan() *Plan { return d.plan }
+
+// URL is where messages are sent to. An address that is every address is told as this
+// machine's name for itself.
+func (d *Door) URL() string {
+	scheme := "http"
+	if d.plan.Secure {
+		scheme = "https"
+	}
+	at := d.listener.Addr().(*net.TCPAddr)
+	host := at.IP.String()
+	if at.IP.IsUnspecified() {
+		host = "localhost"
+	}
+	return scheme + "://" + net.JoinHostPort(host, strconv.Itoa(at.Port)) + Path
+}
+
+// Close lets nobody in any longer.
+func (d *Door) Close() error {
+	if err := d.listener.Close(); err != nil && !isClosed(err) {
+		return err
+	}
+	return nil
+}
+
+// Handler is what a server does with messages. The session in the context of a request
+// belongs to it alone; SessionID says which client it is from, by its token or else by
+// its address.
+type Handler interface {
+	HandleMessage(ctx context.Context, message json.RawMessage) mcp.JSONRPCMessage
+	RegisterSession(ctx context.Context, session server.ClientSession) error
+	UnregisterSession(ctx context.Context, sessionID string)
+	WithContext(ctx context.Context, session server.ClientSession) context.Context
+}
+
+// Options are the limits of a server. Zero fields mean the default.
+type Options struct {
+	Name        string        // of the server, in challenges
+	MaxBody     int           // bytes of one message; default 16 MiB
+	MaxRequests int           // at once, subscriptions included; default 512
+	MaxConns    int           // at once; default 1000. Others wait until one ends
+	Header      time.Duration // for the head of a request; default 10 s
+	Pace        time.Duration // for each 64 KiB of a body, and of an answer; default 10 s
+	Idle        time.Duration // between requests of a connection; default 2 min
+	Beat        time.Duration // how long a client that waits hears nothing; default 15 s
+	Drain       time.Duration // how long Serve may take to end; default 4 s
+	Log         *slog.Logger  // diagnostics; default: none
+
+	// Context, if set, makes the context of each request: the place to put the
+	// request's id where error envelopes and the audit log find it.
+	Context func(ctx context.Context, requestID string) context.Context
+}
+
+func (o Options) withDefaults() Options {
+	number(&o.MaxBody, 16<<20)
+	number(&o.MaxRequests, 512)
+	number(&o.MaxConns, 1000)
+	number(&o.Header, 10*time.Second)
+	number(&o.Pace, 10*time.Second)
+	number(&o.Idle, 2*time.Minute)
+	number(&o.Beat, 15*time.Second)
+	number(&o.Drain, 4*time.Second)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Context == nil {
+		o.Context = func(ctx context.Context, _ string) context.Context { return ctx }
+	}
+	return o
+}
+
+func number[T int | time.Duration](n *T, otherwise T) {
+	if *n <= 0 {
+		*n = otherwise
+	}
+}
+
+// maxHead is how many bytes the head of a request may have.
+const maxHead = 32 << 10
+
+func (s *served) httpServer() *http.Server {
+	return &http.Server{
+		Handler:                      s,
+		ReadHeaderTimeout:            s.o.Header,
+		IdleTimeout:                  s.o.Idle,
+		MaxHeaderBytes:               maxHead,
+		TLSConfig:                    s.plan.tls.Clone(),
+		ErrorLog:                     slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
+		BaseContext:                  func(net.Listener) context.Context { return s.base },
+		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: 100},
+		DisableGeneralOptionsHandler: true,
+	}
+}

@@ -1,0 +1,193 @@
+package httpd
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/rpc"
+)
+
+// post takes one message. From here on the client may know what the protocol says.
+func (s *served) post(w http.ResponseWriter, r *http.Request, who client) {
+	size := int(r.ContentLength)
+	if size < 0 {
+		size = s.o.MaxBody // it does not say
+	}
+	if no := s.work.begin(size); no != nil {
+		s.refuse(w, r, no)
+		return
+	}
+	defer s.work.end(size)
+	body, no := s.read(w, r)
+	if no != nil {
+		s.refuse(w, r, no)
+		return
+	}
+	out := s.newReply(w, r)
+	if body = bytes.TrimSpace(body); len(body) == 0 {
+		out.refuse(http.StatusBadRequest, &rpc.Refusal{Code: mcp.PARSE_ERROR, Text: "the body is empty; send a JSON-RPC message"})
+		return
+	}
+	m, wrong := rpc.Parse(body)
+	if wrong == nil {
+		wrong = matches(m, body, r.Header)
+	}
+	if wrong != nil {
+		out.refuse(http.StatusBadRequest, wrong)
+		return
+	}
+	s.take(out, r, who, m, body)
+}
+
+// chunk is as much as must come, or go, within the pace.
+const chunk = 64 << 10
+
+// read takes the body as long as it keeps the pace.
+func (s *served) read(w http.ResponseWriter, r *http.Request) ([]byte, *rejection) {
+	limits := http.NewResponseController(w)
+	from := http.MaxBytesReader(w, r.Body, int64(s.o.MaxBody))
+	var body bytes.Buffer
+	body.Grow(int(max(0, min(r.ContentLength, int64(s.o.MaxBody)))))
+	for {
+		_ = limits.SetReadDeadline(time.Now().Add(s.o.Pace)) // where it cannot be set there is none
+		_, err := io.CopyN(&body, from, chunk)
+		_, large := errors.AsType[*http.MaxBytesError](err)
+		switch {
+		case err == nil:
+			continue
+		case large:
+			return nil, s.tooLarge()
+		case err != io.EOF:
+			return nil, reject(http.StatusRequestTimeout, fault.TimedOut, "the body came too slowly, or not whole", "Send it again")
+		}
+		_ = limits.SetReadDeadline(time.Time{}) // a call takes as long as it takes
+		return body.Bytes(), nil
+	}
+}
+
+// take does what a message asks for.
+func (s *served) take(out *reply, r *http.Request, who client, m rpc.Message, body []byte) {
+	id := r.Header.Get(mcp.HeaderSessionID)
+	info, ours := introduced(id)
+	switch {
+	case m.Modern:
+		id = "" // 2026-07-28 has no sessions
+	case id != "" && !ours:
+		out.refuse(http.StatusNotFound, &rpc.Refusal{Code: mcp.INVALID_REQUEST, Text: "the session is not one of this server; initialize again", ID: m.ID})
+		return
+	}
+	from := &session{client: who, id: who.id(), modern: m.Modern, reply: out}
+	from.Initialize()
+	if ours && !m.Modern {
+		from.SetClientInfo(info)
+		from.SetProtocolVersion(r.Header.Get(mcp.HeaderProtocolVersion))
+	}
+	switch {
+	case m.IsCancel():
+		s.work.cancel(id, m.Cancels)
+	case !m.IsNotification() && !m.IsAnswer():
+		s.call(out, r, from, id, m, body)
+		return
+	}
+	out.accepted() // of other notifications there is nothing to remember, and no answer is waited for
+}
+
+// call brings a request to its response. It ends when the client goes away, cancels it,
+// or the server must end.
+func (s *served) call(out *reply, r *http.Request, from *session, id string, m rpc.Message, body []byte) {
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	dropped, forget := s.work.register(id, m, cancel)
+	defer forget()
+	stop := out.beat(s.o.Beat)
+	if m.IsListen() {
+		from.id = fmt.Sprintf("%s/listen/%d", from.id, s.streams.Add(1))
+		from.stream = m.ID
+		if err := s.h.RegisterSession(ctx, from); err != nil {
+			stop()
+			out.finish(http.StatusOK, rpc.InternalError(), m.ID)
+			return
+		}
+		defer s.h.UnregisterSession(context.WithoutCancel(ctx), from.id)
+	}
+	response := s.h.HandleMessage(s.h.WithContext(s.o.Context(ctx, rpc.IDText(m.ID)), from), body)
+	from.notes.End()
+	stop()
+	if dropped() {
+		out.nothing()
+		return
+	}
+	if response == nil {
+		response = rpc.InternalError()
+	}
+	if _, ok := response.(mcp.JSONRPCResponse); ok && m.Method == string(mcp.MethodInitialize) {
+		out.w.Header().Set(mcp.HeaderSessionID, sessionOf(from.GetClientInfo()))
+	}
+	out.finish(statusOf(m, response), response, m.ID)
+}
+
+// statusOf is 200 but for the errors of which 2026-07-28 says otherwise, so that what
+// stands between can act on them.
+func statusOf(m rpc.Message, response mcp.JSONRPCMessage) int {
+	e, failed := response.(mcp.JSONRPCError)
+	if !failed || !m.Modern {
+		return http.StatusOK
+	}
+	switch e.Error.Code {
+	case mcp.METHOD_NOT_FOUND:
+		return http.StatusNotFound
+	case mcp.INTERNAL_ERROR:
+		return http.StatusOK
+	}
+	return http.StatusBadRequest
+}
+
+// matches holds the head of a request against its message: what stands before us may have
+// decided by the head.
+func matches(m rpc.Message, body []byte, h http.Header) *rpc.Refusal {
+	said := h.Get(mcp.HeaderProtocolVersion)
+	no := func(code int, text string) *rpc.Refusal { return &rpc.Refusal{Code: code, Text: text, ID: m.ID} }
+	switch modern := m.Modern || mcp.IsModernProtocol(said); {
+	case !modern && (said == "" || mcp.IsValidProtocolVersion(said) || m.Method == string(mcp.MethodInitialize)):
+		return nil
+	case !modern:
+		return no(mcp.INVALID_REQUEST, "the protocol version in Mcp-Protocol-Version is not one of this server")
+	case m.IsAnswer():
+		return no(mcp.INVALID_REQUEST, "there are no requests to the client in this protocol version, so there is nothing to answer")
+	case m.IsNotification() && m.Version == "":
+		return nil
+	case said == "":
+		return no(mcp.HEADER_MISMATCH, "the header Mcp-Protocol-Version is missing")
+	case m.Version == "":
+		return no(mcp.INVALID_PARAMS, "_meta lacks "+mcp.MetaKeyProtocolVersion)
+	case said != m.Version:
+		return no(mcp.HEADER_MISMATCH, "the protocol versions in Mcp-Protocol-Version and in _meta differ")
+	case m.IsNotification():
+		return nil
+	}
+	return named(m, body, h)
+}
+
+// named holds Mcp-Method and Mcp-Name against the message. A version that is not ours is
+// for the handler to refuse, which tells those that are.
+func named(m rpc.Message, body []byte, h http.Header) *rpc.Refusal {
+	var of struct {
+		Params json.RawMessage `json:"params"`
+	}
+	if json.Unmarshal(body, &of) != nil || !mcp.IsValidProtocolVersion(m.Version) {
+		return nil
+	}
+	if err := mcp.ValidateStandardHeaders(h.Get, m.Version, mcp.MCPMethod(m.Method), of.Params); err != nil {
+		return &rpc.Refusal{Code: mcp.HEADER_MISMATCH, Text: err.Error(), ID: m.ID}
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package httpd
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/multiollama/mcp-server/shared/rpc"
+)
+
+const stream = "text/event-stream"
+
+// reply is the answer to one message: JSON, or from the first thing that comes before the
+// response a stream of events, where the client takes one.
+type reply struct {
+	s       *served
+	w       http.ResponseWriter
+	limits  *http.ResponseController
+	streams bool // the client takes a stream
+	plain   bool // and JSON
+	after   []func()
+
+	mu    sync.Mutex
+	begun bool // the stream
+	over  bool // the response is written
+	err   error
+}
+
+func (s *served) newReply(w http.ResponseWriter, r *http.Request) *reply {
+	return &reply{s: s, w: w, limits: http.NewResponseController(w), streams: accepts(r, stream), plain: accepts(r, "application/json")}
+}
+
+// event writes a message before the response. A client that takes no stream hears of
+// the response alone.
+func (r *reply) event(line []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.streams && !r.over {
+		r.begin()
+		r.message(line)
+	}
+}
+
+// begin makes a stream of the answer.
+func (r *reply) begin() {
+	if r.begun {
+		return
+	}
+	r.begun = true
+	r.w.Header().Set("Content-Type", stream)
+	r.w.Header().Set("X-Accel-Buffering", "no") // or nginx keeps events back
+	r.w.WriteHeader(http.StatusOK)
+}
+
+func (r *reply) message(line []byte) {
+	r.write([]byte("event: message\ndata: "))
+	r.write(line)
+	r.write([]byte("\n"))
+	r.flush()
+}
+
+// beat lets a client that waits hear from time to time that it is waited with, so that
+// nothing in between takes the connection for dead. The function ends it.
+func (r *reply) beat(every time.Duration) (stop func()) {
+	if !r.streams {
+		return func() {}
+	}
+	over := make(chan struct{})
+	go func() {
+		t := time.NewTicker(every)
+		defer t.Stop()
+		for {
+			select {
+			case <-t.C:
+				r.comment()
+			case <-over:
+				return
+			}
+		}
+	}()
+	return func() { close(over) }
+}
+
+func (r *reply) comment() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over {
+		return
+	}
+	r.begin()
+	r.write([]byte(": waiting\n\n"))
+	r.flush()
+}
+
+// finish writes the response; nothing can come after it.
+func (r *reply) finish(status int, response mcp.JSONRPCMessage, id json.RawMessage) {
+	line := r.s.lines.Encode(response, id)
+	r.mu.Lock()
+	r.over = true
+	switch {
+	case !r.begun && !r.plain:
+		r.begin()
+		fallthrough
+	case r.begun:
+		r.message(line)
+	default:
+		r.json(status, line)
+	}
+	r.mu.Unlock()
+	r.s.lines.Back(line)
+	r.done()
+}
+
+// done gives back what the response was made of.
+func (r *reply) done() {
+	r.flush()
+	_ = r.limits.SetWriteDeadline(time.Time{}) // the connection may have another request
+	for _, done := range r.after {
+		done()
+	}
+}
+
+func (r *reply) json(status int, line []byte) {
+	r.w.Header().Set("Content-Type", "application/json")
+	r.w.Header().Set("Content-Length", strconv.Itoa(len(line)))
+	r.w.WriteHeader(status)
+	r.write(line)
+}
+
+// write sends at the pace at least that is asked of clients, or not at all any more.
+func (r *reply) write(p []byte) {
+	for len(p) > 0 && r.err == nil {
+		n := min(len(p), chunk)
+		_ = r.limits.SetWriteDeadline(time.Now().Add(r.s.o.Pace)) // where it cannot be set there is none
+		_, r.err = r.w.Write(p[:n])
+		p = p[n:]
+	}
+}
+
+func (r *reply) flush() {
+	if r.err == nil {
+		r.err = r.limits.Flush()
+	}
+}
+
+// refuse answers a message that is not handled.
+func (r *reply) refuse(status int, no *rpc.Refusal) {
+	r.s.o.Log.Info("a message was refused", "code", no.Code, "reason", no.Text)
+	r.json(status, r.s.lines.Encode(no.Message(), no.ID))
+}
+
+// accepted answers what has no response.
+func (r *reply) accepted() { r.w.WriteHeader(http.StatusAccepted) }
+
+// nothing ends a request that the client cancelled: it is answered no more.
+func (r *reply) nothing() {
+	r.mu.Lock()
+	r.over = true
+	if !r.begun {
+		r.w.WriteHeader(http.StatusNoContent)
+	}
+	r.mu.Unlock()
+	r.done()
+}
