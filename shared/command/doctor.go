@@ -52,8 +52,10 @@ func (a *app) examine(ctx context.Context) []Check {
 		return append(checks, bad("settings", err))
 	}
 	checks = append(append(checks, a.reached(set)...), configured(set))
-	checks = append(checks, directories(set.List("allow-path"), homeOf(runtime.GOOS, a.env.Environ))...)
-	checks = append(checks, denied(set), links(set))
+	if !a.Pathless {
+		checks = append(checks, directories(set.List("allow-path"), homeOf(runtime.GOOS, a.env.Environ))...)
+		checks = append(checks, denied(set), links(set))
+	}
 	checks = append(checks, a.offered(ctx, set)...)
 	checks = append(checks, a.auditing(set)...)
 	if a.Runs {

@@ -42,6 +42,9 @@ type Program struct {
 	// Runs says that the server starts commands, each restricted for itself: the
 	// server is not, for they would inherit it.
 	Runs bool
+	// Pathless says that no tool takes a path of a client: there are no flags about
+	// directories.
+	Pathless bool
 	// Verbs are further commands of this server alone.
 	Verbs []Verb
 	// MaxMessage is the bytes of one message of a host, and of the arguments on
@@ -103,7 +106,7 @@ func Process() Environment {
 // failure, 2 for a fault of the configuration or of the command line itself.
 // args do not hold the name of the program.
 func Run(ctx context.Context, p Program, args []string, env Environment) int {
-	a := &app{Program: p, env: env, set: settings.New(p.Name, table(p.Flags)...)}
+	a := &app{Program: p, env: env, set: settings.New(p.Name, p.Settings()...)}
 	root := a.root()
 	root.SetArgs(append([]string{}, args...)) // never nil: cobra would read os.Args
 	return a.report(root.ExecuteContext(ctx))
@@ -118,7 +121,16 @@ func table(own []settings.Flag) []settings.Flag {
 }
 
 // Settings are all flags of the program, in the order of its help.
-func (p Program) Settings() []settings.Flag { return table(p.Flags) }
+func (p Program) Settings() []settings.Flag {
+	all := table(p.Flags)
+	if p.Pathless {
+		all = slices.DeleteFunc(all, func(f settings.Flag) bool { return slices.Contains(pathFlags, f.Name) })
+	}
+	return all
+}
+
+// pathFlags are the common flags about the paths of clients.
+var pathFlags = []string{"allow-path", "deny-path", "deny-secrets", "symlinks", "follow-roots", "hide-paths"}
 
 // app is one run of a program.
 type app struct {

@@ -18,6 +18,9 @@ import (
 const drain = 4 * time.Second
 
 func (a *app) serveCommand() *cobra.Command {
+	if a.Pathless {
+		return &cobra.Command{Use: "serve", Short: "Serve MCP on stdin and stdout (as without a command)", Args: a.noCommand, RunE: a.serve}
+	}
 	return &cobra.Command{
 		Use:   "serve [DIR …]",
 		Short: "Serve MCP on stdin and stdout (as without a command)",
