@@ -186,10 +186,11 @@ func (m *Map) known(p string, all bool) Place {
 			return inWorkspace(rest)
 		}
 	}
-	if where, ok := m.temporary(p); ok {
+	above := m.above(p) // which counts in a temporary directory too
+	if where, ok := m.temporary(p); ok && (where == Shared || !above) {
 		return where
 	}
-	if m.above(p) {
+	if above {
 		return Vital
 	}
 	if rest, ok := strings.CutPrefix(p, m.Home+"/"); ok && m.Home != "" {

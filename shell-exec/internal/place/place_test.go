@@ -29,3 +29,16 @@ func TestWhereThingsAre(t *testing.T) {
 		}
 	}
 }
+
+func TestAHomeDirectoryAmongTemporaryOnesIsStillOne(t *testing.T) {
+	m := &Map{Home: "/tmp/home", Workspace: []string{"/tmp/home/work/project"}}
+	for text, want := range map[string]Place{
+		"/tmp/home": Vital, "/tmp/home/work": Vital, "..": Vital, "/tmp/home/*": Vital, "/tmp/home/work/project": Root,
+		"/tmp": Shared, "/tmp/*": Shared, "/tmp/other": Temporary, "/tmp/home/work/other": Temporary,
+	} {
+		text = strings.ReplaceAll(text, "*", string(cmdline.Star))
+		if got := m.Of("/tmp/home/work/project", text, false); got != want {
+			t.Errorf("%s is in %d, want %d", cmdline.Show(text), got, want)
+		}
+	}
+}
