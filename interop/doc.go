@@ -2,6 +2,6 @@
 // inspector, the Go SDK, the reference filesystem server, and git.
 //
 // It has no code of its own but tests. Those that need programs for node find
-// them in node_modules (scripts/interop-install puts them there) and are skipped
+// them in node_modules (scripts/npm-install puts them there) and are skipped
 // without them, unless INTEROP=required is set.
 package interop

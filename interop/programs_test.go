@@ -99,9 +99,9 @@ func onNode(t *testing.T, program string, args ...string) []string {
 			continue
 		}
 		if os.Getenv("INTEROP") == "required" {
-			t.Fatalf("%s is not installed (scripts/interop-install)", file)
+			t.Fatalf("%s is not installed (scripts/npm-install interop)", file)
 		}
-		t.Skipf("SKIPPED: %s is not installed (scripts/interop-install)", file)
+		t.Skipf("SKIPPED: %s is not installed (scripts/npm-install interop)", file)
 	}
 	return line
 }
