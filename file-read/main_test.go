@@ -9,3 +9,7 @@ import (
 func TestMain(m *testing.M) { mcptest.Main(m, "file-read", main) }
 
 func TestScripts(t *testing.T) { mcptest.Scripts(t, "testdata/script") }
+
+func TestTheWireIsAsTheStoriesTell(t *testing.T) {
+	mcptest.Stories(t, "testdata/wire")
+}

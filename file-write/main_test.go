@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"testing"
 
 	"github.com/multiollama/mcp-server/shared/mcptest"
@@ -9,3 +10,10 @@ import (
 func TestMain(m *testing.M) { mcptest.Main(m, "file-write", main) }
 
 func TestScripts(t *testing.T) { mcptest.Scripts(t, "testdata/script") }
+
+func TestTheWireIsAsTheStoriesTell(t *testing.T) {
+	mcptest.Stories(t, "testdata/wire",
+		mcptest.Varying{Name: "CHANGE", In: regexp.MustCompile(`"changeId":"([^"]+)`)},
+		mcptest.Varying{Name: "TRASH", In: regexp.MustCompile(`"trashId":"([^"]+)|in the trash as (\w+)`)},
+	)
+}
