@@ -8,6 +8,8 @@ import (
 	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/settings"
+
+	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
 )
 
 // program is what the command line makes this server of.
@@ -21,6 +23,7 @@ func program() command.Program {
 		Defaults: defaults,
 		Open:     open,
 		Runs:     true,
+		Readable: readable,
 		Verbs:    verbs(),
 	}
 }
@@ -54,6 +57,9 @@ func flags() []settings.Flag {
 		{Name: "user-id", Kind: settings.Text, Default: "default", Doc: "the ID of the folder in which bash of the vocabulary agent works: letters, digits, - and _"},
 	}
 }
+
+// readable is what commands can read besides the allowed directories.
+func readable(s *settings.Set) []string { return append(sandbox.SystemPaths(), s.List("read-path")...) }
 
 // allowPath is the common flag, which document 003 gives a variable of its own.
 func allowPath() settings.Flag {

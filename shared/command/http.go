@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -18,14 +19,11 @@ var onlyHTTP = []string{"listen", "token-file", "tls-cert", "tls-key", "behind-t
 
 func overHTTP(set *settings.Set) bool { return set.Text("transport") == "http" }
 
-// fitting refuses settings that the transport would silently ignore.
-func fitting(set *settings.Set) error {
+// fitting refuses settings that the transport would silently ignore, and those by which a
+// model could take the place of a client.
+func (a *app) fitting(set *settings.Set) error {
 	if overHTTP(set) {
-		if set.Bool("follow-roots") {
-			return fault.New(fault.Misconfigured, "over HTTP no client can be asked for its roots, and follow-roots would not narrow anything",
-				"Leave --follow-roots out, and name the directories with --allow-path")
-		}
-		return nil
+		return a.fittingHTTP(set)
 	}
 	for _, name := range onlyHTTP {
 		if set.Given(name) {
@@ -34,6 +32,41 @@ func fitting(set *settings.Set) error {
 		}
 	}
 	return nil
+}
+
+func (a *app) fittingHTTP(set *settings.Set) error {
+	switch {
+	case set.Bool("follow-roots"):
+		return fault.New(fault.Misconfigured, "over HTTP no client can be asked for its roots, and follow-roots would not narrow anything",
+			"Leave --follow-roots out, and name the directories with --allow-path")
+	case a.Runs && set.Text("token-file") == "":
+		return fault.New(fault.Misconfigured, "without a token, the commands that this server runs could call it themselves, and answer its questions in a person's place",
+			"Name a file of tokens with --token-file")
+	}
+	for _, name := range []string{"token-file", "tls-key"} {
+		if dir := a.within(set, set.Text(name)); dir != "" {
+			return fault.New(fault.Misconfigured, fmt.Sprintf("the setting %s (%s) is a file beneath %s, where a model can read it", name, set.Source(name), dir),
+				"Keep it elsewhere, in a directory that is not handed out")
+		}
+	}
+	return nil
+}
+
+// within is the directory that is handed out and holds a file, or "".
+func (a *app) within(set *settings.Set, file string) string {
+	if file == "" {
+		return ""
+	}
+	dirs := set.List("allow-path")
+	if a.Readable != nil {
+		dirs = append(dirs, a.Readable(set)...)
+	}
+	for _, dir := range dirs {
+		if rel, err := filepath.Rel(resolved(dir), resolved(file)); err == nil && filepath.IsLocal(rel) {
+			return dir
+		}
+	}
+	return ""
 }
 
 func httpSettings(set *settings.Set) httpd.Settings {
@@ -53,7 +86,7 @@ func (a *app) serveHTTP(ctx context.Context, s *started) error {
 		s.log.Warn("no token is asked for: every program and every user of this machine can call; see --token-file")
 	}
 	return s.door.Serve(ctx, s.server, httpd.Options{
-		Name: a.Name, MaxBody: a.maxMessage(), Drain: drain, Log: s.log, Context: toolkit.WithRequestID,
+		Name: a.Name, MaxBody: a.maxMessage(), Drain: drain, Log: s.log, Context: toolkit.WithRequestID, Trace: s.server.TraceOf,
 	})
 }
 
@@ -66,7 +99,7 @@ func (a *app) reached(set *settings.Set) []Check {
 	if err != nil {
 		return []Check{bad("http", err)}
 	}
-	return []Check{address(set, p), asked(p), encrypted(set, p, time.Now())}
+	return []Check{address(set, p), a.asked(p), encrypted(set, p, time.Now())}
 }
 
 func address(set *settings.Set, p *httpd.Plan) Check {
@@ -80,7 +113,11 @@ func address(set *settings.Set, p *httpd.Plan) Check {
 	return Check{OK, "http", text, ""}
 }
 
-func asked(p *httpd.Plan) Check {
+func (a *app) asked(p *httpd.Plan) Check {
+	if a.Runs && len(p.Clients) > 1 {
+		return Check{Warn, "tokens", several(len(p.Clients), "client") + " (" + strings.Join(p.Clients, ", ") + ") share commands, terminals, outputs and restrictions",
+			"Where they are not one person, give each a server of its own"}
+	}
 	if len(p.Clients) == 0 {
 		return Check{Warn, "tokens", "none is asked for: every program and every user of this machine can call", "Name a file of tokens with --token-file"}
 	}

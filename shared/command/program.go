@@ -1,10 +1,11 @@
 // Package command is the command line that every server has: serve, tools,
-// call, doctor, config, audit, version, completion.
+// call, doctor, install, uninstall, config, audit, version, completion.
 //
 // It refuses to decide about a request: it reads the settings, opens what the
-// server may touch, gives up the rest, and hands over to the server's tools. It
-// never writes a host's configuration, it only prints it. On stdout stands
-// nothing but what was asked for; everything else goes to stderr.
+// server may touch, gives up the rest, and hands over to the server's tools. What
+// serves never writes a host's configuration: install and uninstall are runs of
+// their own, for the person who typed them. On stdout stands nothing but what was
+// asked for; everything else goes to stderr.
 package command
 
 import (
@@ -14,6 +15,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -42,6 +44,9 @@ type Program struct {
 	// Runs says that the server starts commands, each restricted for itself: the
 	// server is not, for they would inherit it.
 	Runs bool
+	// Readable, where not nil, are directories that what it starts can read besides the
+	// allowed ones.
+	Readable func(*settings.Set) []string
 	// Pathless says that no tool takes a path of a client: there are no flags about
 	// directories.
 	Pathless bool
@@ -95,6 +100,7 @@ type Environment struct {
 	Executable     string   // absolute path of the binary; empty: ask the system
 
 	restrict func(restrict.Rules) (restrict.Report, error) // nil: restrict.Self, which cannot be undone
+	limit    time.Duration                                 // of a registered server that doctor starts; 0: 10 s
 }
 
 // Process is the environment of this process.
@@ -189,7 +195,7 @@ func (a *app) load() (*settings.Set, error) {
 	if a.Defaults != nil {
 		a.Defaults(a.set)
 	}
-	return a.set, fitting(a.set)
+	return a.set, a.fitting(a.set)
 }
 
 // exited ends a run with an exit code, when what there is to say has been said.

@@ -39,6 +39,7 @@ func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, no)
 		return
 	}
+	recognize(r)
 	s.post(w, r, who)
 }
 
@@ -53,6 +54,7 @@ func (s *served) health(w http.ResponseWriter, r *http.Request) {
 		text, status = "ending\n", http.StatusServiceUnavailable
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Connection", "close") // whoever asks keeps none open; over HTTP/2 it means nothing
 	w.WriteHeader(status)
 	_, _ = w.Write([]byte(text)) // the client may be gone
 }

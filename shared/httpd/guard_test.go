@@ -1,7 +1,6 @@
 package httpd
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"net"
@@ -173,38 +172,58 @@ func TestAHeadThatComesTooSlowlyIsHungUpOn(t *testing.T) {
 	}
 }
 
-func TestIdleConnectionsAreBoundedAndLetOthersInWhenTheyEnd(t *testing.T) {
-	const most, more = 100, 2000
-	w := serve(t, Settings{}, Options{MaxConns: most, Header: 50 * time.Millisecond}, toolkit.Rate{})
-	var idle []net.Conn
-	defer func() {
-		for _, c := range idle {
-			c.Close()
-		}
-	}()
-	for range more {
+// dial opens connections that say nothing, until the end of the test.
+func (w *world) dial(n int) (all []net.Conn) {
+	w.t.Helper()
+	for range n {
 		c, err := net.Dial("tcp", w.addr())
 		if err != nil {
-			t.Fatal(err)
+			w.t.Fatal(err)
 		}
-		idle = append(idle, c)
+		w.t.Cleanup(func() { c.Close() })
+		all = append(all, c)
 	}
+	return all
+}
+
+// hungUp reports whether the other side has closed a connection.
+func hungUp(c net.Conn) bool {
+	c.SetReadDeadline(time.Now().Add(10 * time.Second))
+	_, err := c.Read(make([]byte, 1))
+	late, ok := err.(net.Error)
+	return err != nil && !(ok && late.Timeout())
+}
+
+func TestACrowdOfIdleConnectionsIsBoundedAndKeepsNobodyOut(t *testing.T) {
+	const most, more = 50, 1000
+	w := serve(t, Settings{}, Options{MaxConns: most}, toolkit.Rate{})
+	idle := w.dial(more)
 	if r, _ := w.raw(message(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)); r.StatusCode != 200 {
 		t.Errorf("behind %d idle connections: %d", more, r.StatusCode)
 	}
-	refused := 0
-	for _, c := range idle {
-		c.SetReadDeadline(time.Now().Add(20 * time.Second))
-		if _, err := bufio.NewReader(c).ReadByte(); err == io.EOF {
-			refused++
-		} else if err != nil && strings.Contains(err.Error(), "reset") {
-			refused++
-		} else {
-			break
+	for i, c := range idle[:more-most] {
+		if !hungUp(c) {
+			t.Fatalf("connection %d of %d is still open", i, more)
 		}
 	}
-	if refused < more-most {
-		t.Errorf("only %d of %d idle connections were ended", refused, more)
+}
+
+func TestAKnownClientIsNotSentAwayForStrangers(t *testing.T) {
+	const most = 5
+	w := serve(t, Settings{TokenFile: tokenFile(t, secret)}, Options{MaxConns: most}, toolkit.Rate{})
+	auth := map[string]string{"Authorization": "Bearer " + secret}
+	answered := make(chan int, 1)
+	go func() {
+		r, _ := w.post(t.Context(), call(1, "wait", ""), auth)
+		answered <- r.StatusCode
+	}()
+	<-w.hooks.began
+	if strangers := w.dial(4 * most); !hungUp(strangers[0]) {
+		t.Error("the crowd sent nobody away")
+	}
+	close(w.hooks.free)
+	if status := <-answered; status != 200 {
+		t.Errorf("the client is answered with %d", status)
 	}
 }
 

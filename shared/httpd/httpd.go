@@ -182,7 +182,7 @@ type Options struct {
 	Name        string        // of the server, in challenges
 	MaxBody     int           // bytes of one message; default 16 MiB
 	MaxRequests int           // at once, subscriptions included; default 512
-	MaxConns    int           // at once; default 1000. Others wait until one ends
+	MaxConns    int           // at once; default 1000. More take the place of those without a token, or wait
 	Header      time.Duration // for the head of a request; default 10 s
 	Pace        time.Duration // for each 64 KiB of a body, and of an answer; default 10 s
 	Idle        time.Duration // between requests of a connection; default 2 min
@@ -193,6 +193,8 @@ type Options struct {
 	// Context, if set, makes the context of each request: the place to put the
 	// request's id where error envelopes and the audit log find it.
 	Context func(ctx context.Context, requestID string) context.Context
+	// Trace, if set, takes the caller's trace out of the head of a request.
+	Trace func(ctx context.Context, head http.Header) context.Context
 }
 
 func (o Options) withDefaults() Options {
@@ -209,6 +211,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Context == nil {
 		o.Context = func(ctx context.Context, _ string) context.Context { return ctx }
+	}
+	if o.Trace == nil {
+		o.Trace = func(ctx context.Context, _ http.Header) context.Context { return ctx }
 	}
 	return o
 }
@@ -231,6 +236,7 @@ func (s *served) httpServer() *http.Server {
 		TLSConfig:                    s.plan.tls.Clone(),
 		ErrorLog:                     slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
 		BaseContext:                  func(net.Listener) context.Context { return s.base },
+		ConnContext:                  withGuest,
 		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: 100},
 		DisableGeneralOptionsHandler: true,
 	}

@@ -104,7 +104,7 @@ func (s *served) take(out *reply, r *http.Request, who client, m rpc.Message, bo
 // call brings a request to its response. It ends when the client goes away, cancels it,
 // or the server must end.
 func (s *served) call(out *reply, r *http.Request, from *session, id string, m rpc.Message, body []byte) {
-	ctx, cancel := context.WithCancelCause(r.Context())
+	ctx, cancel := context.WithCancelCause(s.o.Trace(r.Context(), r.Header))
 	defer cancel(nil)
 	dropped, forget := s.work.register(id, m, cancel)
 	defer forget()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -85,47 +84,3 @@ func (s *served) drain(srv *http.Server, stop context.CancelCauseFunc) error {
 }
 
 func isClosed(err error) bool { return errors.Is(err, net.ErrClosed) }
-
-// crowd lets in so many connections at once. The others wait where the kernel keeps them.
-type crowd struct {
-	net.Listener
-	places chan struct{}
-	over   chan struct{}
-	once   sync.Once
-}
-
-func newCrowd(l net.Listener, most int) *crowd {
-	return &crowd{Listener: l, places: make(chan struct{}, most), over: make(chan struct{})}
-}
-
-func (c *crowd) Accept() (net.Conn, error) {
-	select {
-	case c.places <- struct{}{}:
-	case <-c.over:
-		return nil, net.ErrClosed
-	}
-	conn, err := c.Listener.Accept()
-	if err != nil {
-		<-c.places
-		return nil, err
-	}
-	return &guest{Conn: conn, leave: func() { <-c.places }}, nil
-}
-
-func (c *crowd) Close() error {
-	c.once.Do(func() { close(c.over) })
-	return c.Listener.Close()
-}
-
-// guest gives its place back, once.
-type guest struct {
-	net.Conn
-	once  sync.Once
-	leave func()
-}
-
-func (g *guest) Close() error {
-	err := g.Conn.Close()
-	g.once.Do(g.leave)
-	return err
-}

@@ -6,6 +6,9 @@ import (
 	"slices"
 )
 
+// SystemPaths are what every command may read besides what it is given.
+func SystemPaths() []string { return systemPaths() }
+
 // systemPaths are what programs need to start. A command may read them, and
 // start what is in them.
 func systemPaths() []string {
