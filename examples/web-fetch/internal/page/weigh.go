@@ -1,0 +1,126 @@
+package page
+
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// What a tree may be for a page to be read by its structure. Pages for people stay far
+// below; what lies above was made to be a burden.
+const (
+	maxDepth = 200
+	maxNodes = 300_000
+	maxWork  = 64 << 20 // bytes of text, times the depth at which they stand
+)
+
+// tooMuch says that a page would be too much as a tree, from one pass over its tags. A
+// parser of HTML repeats formatting elements that are open wherever a paragraph begins
+// anew, so that a few kilobytes can make gigabytes of nodes; each is counted here as
+// often as it may be repeated.
+func tooMuch(content string) bool {
+	z := html.NewTokenizer(strings.NewReader(content))
+	var open tags
+	nodes, work := 0, 0
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			return false
+		case html.TextToken:
+			work += (len(z.Raw()) + 16) * len(open.names)
+		case html.StartTagToken, html.SelfClosingTagToken:
+			weight := 1 + len(z.Raw())/16
+			name, _ := z.TagName()
+			open.start(atom.Lookup(name), weight)
+		case html.EndTagToken:
+			name, _ := z.TagName()
+			open.end(atom.Lookup(name))
+		}
+		nodes += 1 + open.repeated
+		if nodes > maxNodes || work > maxWork || len(open.names) > maxDepth {
+			return true
+		}
+	}
+}
+
+// tags are the elements that are open. An unknown one has the atom 0.
+type tags struct {
+	names    []atom.Atom
+	weights  []int
+	repeated int // the weight of formatting elements that are open, or ended out of order
+}
+
+func (t *tags) start(name atom.Atom, weight int) {
+	if void[name] {
+		return
+	}
+	for len(t.names) > 0 && ends(name, t.names[len(t.names)-1]) {
+		t.pop(true)
+	}
+	if !formatting[name] {
+		weight = 0
+	}
+	t.names, t.weights = append(t.names, name), append(t.weights, weight)
+	t.repeated += weight
+}
+
+// pop closes the innermost element. What is not closed in order is repeated, for all
+// that can be said here.
+func (t *tags) pop(inOrder bool) {
+	last := len(t.names) - 1
+	if inOrder {
+		t.repeated -= t.weights[last]
+	}
+	t.names, t.weights = t.names[:last], t.weights[:last]
+}
+
+func (t *tags) end(name atom.Atom) {
+	at := len(t.names) - 1
+	for at >= 0 && t.names[at] != name {
+		at--
+	}
+	if at < 0 {
+		return
+	}
+	inOrder := at == len(t.names)-1
+	for len(t.names) > at {
+		t.pop(inOrder)
+	}
+}
+
+// ends says that an element ends an open one that needs no end tag (HTML, 13.1.2.4).
+func ends(starts, open atom.Atom) bool {
+	switch open {
+	case atom.P:
+		return block[starts]
+	case atom.Li, atom.Option:
+		return starts == open
+	case atom.Dt, atom.Dd:
+		return starts == atom.Dt || starts == atom.Dd
+	case atom.Td, atom.Th:
+		return starts == atom.Td || starts == atom.Th || starts == atom.Tr || starts == atom.Tbody
+	case atom.Tr:
+		return starts == atom.Tr || starts == atom.Tbody
+	}
+	return false
+}
+
+func set(all ...atom.Atom) map[atom.Atom]bool {
+	m := make(map[atom.Atom]bool, len(all))
+	for _, a := range all {
+		m[a] = true
+	}
+	return m
+}
+
+var (
+	void = set(atom.Area, atom.Base, atom.Br, atom.Col, atom.Embed, atom.Hr, atom.Img, atom.Input, atom.Link, atom.Meta,
+		atom.Param, atom.Source, atom.Track, atom.Wbr)
+	formatting = set(atom.A, atom.B, atom.Big, atom.Code, atom.Em, atom.Font, atom.I, atom.Nobr, atom.S, atom.Small,
+		atom.Strike, atom.Strong, atom.Tt, atom.U)
+	block = set(atom.Address, atom.Article, atom.Aside, atom.Blockquote, atom.Center, atom.Dd, atom.Details, atom.Dir, atom.Div,
+		atom.Dl, atom.Dt, atom.Fieldset, atom.Figcaption, atom.Figure, atom.Footer, atom.Form, atom.H1, atom.H2, atom.H3,
+		atom.H4, atom.H5, atom.H6, atom.Header, atom.Hr, atom.Li, atom.Main, atom.Menu, atom.Nav, atom.Ol, atom.P, atom.Pre,
+		atom.Section, atom.Table, atom.Tbody, atom.Td, atom.Th, atom.Tr, atom.Ul)
+)

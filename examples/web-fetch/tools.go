@@ -1,0 +1,23 @@
+package main
+
+import (
+	"github.com/multiollama/mcp-server/shared/command"
+	"github.com/multiollama/mcp-server/shared/toolkit"
+)
+
+// vocabularies is the surface of this server: which operations are offered under
+// which names. What is not in it does not exist.
+func vocabularies(f *fetcher) []command.Vocabulary {
+	return []command.Vocabulary{
+		{Name: "standard", Doc: "with parts of long pages, and what is known of a page as fields", Tools: f.standardTools},
+		{Name: "agent", Doc: "document 004 to the letter", Tools: f.agentTools},
+	}
+}
+
+func (f *fetcher) standardTools() []toolkit.Tool {
+	return []toolkit.Tool{toolkit.New(fetchSpec, f.fetch)}
+}
+
+func (f *fetcher) agentTools() []toolkit.Tool {
+	return []toolkit.Tool{toolkit.New(agentSpec, f.agent)}
+}
