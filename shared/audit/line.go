@@ -13,19 +13,20 @@ import (
 // outcome, tool, first path, code and duration. Whatever came from a client is
 // escaped, so that a name can neither forge a line nor command the terminal.
 func (e Event) Line() string {
-	fields := []string{
-		e.Time.Local().Format("2006-01-02 15:04:05.000"),
-		fmt.Sprintf("%-13s", visible(e.Verdict)+"/"+visible(e.Outcome)),
-		fmt.Sprintf("%-24s", visible(e.Tool)),
-		e.firstPath(),
-	}
+	words := e.words()
+	return fmt.Sprintf("%s  %-13s  %-24s  %s", e.Time.Local().Format("2006-01-02 15:04:05.000"), words[0], words[1], strings.Join(words[2:], "  "))
+}
+
+// words are the line without its time.
+func (e Event) words() []string {
+	words := []string{visible(e.Verdict) + "/" + visible(e.Outcome), visible(e.Tool), e.firstPath()}
 	if e.Code != "" {
-		fields = append(fields, visible(e.Code))
+		words = append(words, visible(e.Code))
 	}
 	if e.Outcome != "begin" {
-		fields = append(fields, milliseconds(e.DurationMS))
+		words = append(words, milliseconds(e.DurationMS))
 	}
-	return strings.Join(fields, "  ")
+	return words
 }
 
 func (e Event) firstPath() string {

@@ -22,6 +22,9 @@ type Options struct {
 	// Clock gives the time of events that have none; nil means time.Now. Several
 	// goroutines may call it at once.
 	Clock func() time.Time
+	// Also are called with each line once it is stored, in order. They must neither keep
+	// the line nor wait.
+	Also []func(line []byte)
 }
 
 const defaultMaxBytes = 64 << 20
@@ -33,6 +36,7 @@ type Log struct {
 	max   int64
 	keep  int
 	clock func() time.Time
+	also  []func(line []byte)
 
 	mu     sync.Mutex
 	closed bool
@@ -58,7 +62,7 @@ func Open(file string, o Options) (*Log, error) {
 	if err != nil {
 		return nil, failed("cannot be opened", err)
 	}
-	l := &Log{path: path, max: o.MaxBytes, keep: o.Keep, clock: o.Clock}
+	l := &Log{path: path, max: o.MaxBytes, keep: o.Keep, clock: o.Clock, also: o.Also}
 	if l.max <= 0 {
 		l.max = defaultMaxBytes
 	}
@@ -145,6 +149,9 @@ func (l *Log) append(body []byte) error {
 	}
 	if err != nil { // an event that is reported as lost must not be half there
 		return errors.Join(err, l.data.file.Truncate(l.state.Size))
+	}
+	for _, also := range l.also {
+		also(line)
 	}
 	return nil
 }

@@ -11,12 +11,14 @@ import (
 type Writer struct {
 	mu   sync.Mutex
 	out  io.Writer
+	also []func(line []byte)
 	seq  uint64
 	hash string
 }
 
-// NewWriter is a Recorder that writes each event to w by one Write.
-func NewWriter(w io.Writer) *Writer { return &Writer{out: w} }
+// NewWriter is a Recorder that writes each event to w by one Write, and then hands it to
+// also, as [Options] have it.
+func NewWriter(w io.Writer, also ...func(line []byte)) *Writer { return &Writer{out: w, also: also} }
 
 // Record writes one event. After an error the next event takes its place in the
 // chain.
@@ -36,5 +38,8 @@ func (w *Writer) Record(e Event) error {
 		return failed("cannot be written", err)
 	}
 	w.seq, w.hash = w.seq+1, hash
+	for _, also := range w.also {
+		also(line)
+	}
 	return nil
 }

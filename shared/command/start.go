@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"path/filepath"
 	"runtime"
@@ -59,7 +60,11 @@ func (a *app) fill(ctx context.Context, s *started, set *settings.Set) error {
 		return err
 	}
 	s.close = append(s.close, service.close)
-	recorder, dir, err := a.openAudit(s, set)
+	watching, err := a.observe(s, set)
+	if err != nil {
+		return err
+	}
+	recorder, dir, err := a.openAudit(s, set, watching.adders())
 	if err != nil {
 		return err
 	}
@@ -68,10 +73,12 @@ func (a *app) fill(ctx context.Context, s *started, set *settings.Set) error {
 			return err
 		}
 	}
-	if s.server, err = toolkit.NewServer(a.config(service, set, recorder, s.log)); err != nil {
+	c := a.config(service, set, recorder, s.log)
+	c.Tracing = watching.tracing
+	if s.server, err = toolkit.NewServer(c); err != nil {
 		return err
 	}
-	rules := withAudit(service.Restrict, dir)
+	rules := watching.keep(withAudit(service.Restrict, dir))
 	rules.Accept = s.door != nil
 	return a.restrict(s, set, rules)
 }
@@ -109,18 +116,18 @@ func (a *app) config(service *Service, set *settings.Set, recorder audit.Recorde
 
 // openAudit gives the recorder and the directory it needs. Events go nowhere
 // only where somebody said so, or where the default file cannot be opened and
-// no call depends on it: then a warning says it.
-func (a *app) openAudit(s *started, set *settings.Set) (audit.Recorder, string, error) {
+// no call depends on it: then a warning says it. also get what is stored, or would be.
+func (a *app) openAudit(s *started, set *settings.Set, also []func([]byte)) (audit.Recorder, string, error) {
 	switch set.Text("audit-log") {
 	case "off":
-		return a.noAudit(set)
+		return a.noAudit(set, also)
 	case "stderr":
-		return audit.NewWriter(a.env.Stderr), "", nil
+		return audit.NewWriter(a.env.Stderr, also...), "", nil
 	}
 	file, err := a.auditFile(set, runtime.GOOS)
 	if err == nil {
 		var log *audit.Log
-		if log, err = audit.Open(file, audit.Options{}); err == nil {
+		if log, err = audit.Open(file, audit.Options{Also: also}); err == nil {
 			s.close = append(s.close, log.Close)
 			return log, filepath.Dir(file), nil
 		}
@@ -130,15 +137,24 @@ func (a *app) openAudit(s *started, set *settings.Set) (audit.Recorder, string, 
 			"Name another file with --audit-log").With("file", file).Because(err)
 	}
 	s.log.Warn("no audit log is kept: it cannot be opened", "file", file, "error", err)
-	return audit.Discard, "", nil
+	return unkept(also), "", nil
 }
 
-func (a *app) noAudit(set *settings.Set) (audit.Recorder, string, error) {
+// unkept stores nothing here; where others get the events, they have a chain that begins
+// with the process.
+func unkept(also []func([]byte)) audit.Recorder {
+	if len(also) == 0 {
+		return audit.Discard
+	}
+	return audit.NewWriter(io.Discard, also...)
+}
+
+func (a *app) noAudit(set *settings.Set, also []func([]byte)) (audit.Recorder, string, error) {
 	if set.Bool("audit-required") {
 		return nil, "", fault.New(fault.Misconfigured, "calls require an audit log, and it is off",
 			"Name a file with --audit-log, or write --audit-required=false")
 	}
-	return audit.Discard, "", nil
+	return unkept(also), "", nil
 }
 
 // withAudit lets the process go on writing its audit log, which is also rotated

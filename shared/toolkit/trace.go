@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"strconv"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -37,6 +38,14 @@ func (c Config) traceOptions() []server.ServerOption {
 		return nil
 	}
 	return []server.ServerOption{server.WithTracer(c.Tracing), server.WithPropagator(c.Tracing), server.WithMetaPropagator(c.Tracing)}
+}
+
+// TraceOf is ctx with the caller's trace as the head of an HTTP request tells it.
+func (s *Server) TraceOf(ctx context.Context, head http.Header) context.Context {
+	if s.config.Tracing == nil {
+		return ctx
+	}
+	return s.config.Tracing.Extract(ctx, head)
 }
 
 // traceCall is a call that no request brought, as its span has it.

@@ -1,0 +1,154 @@
+package audit
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// Relay sends copies of stored events on to a log of the system, where others can
+// collect them. The file stays the record: a copy leaves after its event was stored,
+// no call waits for it, and a copy that is lost is counted and told, and refuses nothing.
+//
+// What that log does not take yet waits in memory, at most maxWaiting bytes of it, also
+// while the log is away; it is sent, in order, when the log is back.
+type Relay struct {
+	Target Target
+	port   *port
+	log    *slog.Logger
+
+	mu      sync.Mutex
+	more    *sync.Cond // more is waiting, or there will be none
+	waiting [][]byte
+	size    int // of all that is waiting, in bytes
+	lost    int // since the last time that was told
+	closed  bool
+	away    bool          // sending failed, and has not succeeded since
+	quit    chan struct{} // closed when patience with the system's log is over
+	done    chan struct{} // closed when nothing is sent any more
+}
+
+const (
+	maxWaiting = 4 << 20
+	firstPause = time.Millisecond
+	maxPause   = 100 * time.Millisecond
+	// parting is how long a relay that is closed goes on trying: within what is left of
+	// the 5 s in which a server ends.
+	parting = 200 * time.Millisecond
+)
+
+// errTooLong is what a port says of a copy that will never pass.
+var errTooLong = errors.New("the copy is longer than the system's log takes")
+
+// OpenRelay opens what a copy needs, before the process gives up the right to. What is
+// worth knowing about lost copies goes to log.
+func OpenRelay(to Target, log *slog.Logger) (*Relay, error) {
+	p, err := openPort(to.Socket)
+	if err != nil {
+		return nil, to.unreachable(err)
+	}
+	r := &Relay{Target: to, port: p, log: log, quit: make(chan struct{}), done: make(chan struct{})}
+	r.more = sync.NewCond(&r.mu)
+	go r.run()
+	return r, nil
+}
+
+// Add takes a copy of a stored line. It never waits.
+func (r *Relay) Add(line []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed || r.size+len(line) > maxWaiting {
+		r.lost++
+		return
+	}
+	r.waiting, r.size = append(r.waiting, bytes.Clone(line)), r.size+len(line)
+	r.more.Signal()
+}
+
+// Close sends what is waiting, as far as that is quickly done.
+func (r *Relay) Close() error {
+	r.mu.Lock()
+	r.closed = true
+	r.more.Signal()
+	r.mu.Unlock()
+	patience := time.AfterFunc(parting, func() { close(r.quit) })
+	<-r.done
+	patience.Stop()
+	r.tell()
+	return r.port.close()
+}
+
+func (r *Relay) run() {
+	defer close(r.done)
+	for line := r.next(); line != nil; line = r.next() {
+		r.deliver(r.Target.format(line))
+	}
+}
+
+// next waits for the next line; nil where there will be none.
+func (r *Relay) next() []byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.waiting) == 0 && !r.closed {
+		r.more.Wait()
+	}
+	if len(r.waiting) == 0 {
+		return nil
+	}
+	line := r.waiting[0]
+	r.waiting, r.size = r.waiting[1:], r.size-len(line)
+	return line
+}
+
+// deliver tries until the copy is sent, or will not be.
+func (r *Relay) deliver(entry []byte) {
+	for pause := firstPause; ; pause = min(2*pause, maxPause) {
+		err := r.port.send(entry, r.Target.large)
+		if err == nil {
+			r.back()
+			return
+		}
+		if !errors.Is(err, errTooLong) {
+			r.gone(err)
+			select {
+			case <-time.After(pause):
+				continue
+			case <-r.quit:
+			}
+		}
+		r.mu.Lock()
+		r.lost++
+		r.mu.Unlock()
+		return
+	}
+}
+
+// gone tells once that copies cannot be sent. A full queue is no news: it drains.
+func (r *Relay) gone(err error) {
+	if r.away || isBusy(err) {
+		return
+	}
+	r.away = true
+	r.log.Warn("copies of audit events cannot be sent, and wait in memory; the audit log itself goes on", "to", r.Target.Name, "error", err)
+}
+
+func (r *Relay) back() {
+	if r.away {
+		r.away = false
+		r.log.Warn("copies of audit events are sent again", "to", r.Target.Name)
+	}
+	r.tell()
+}
+
+// tell says how many copies were lost since it last did.
+func (r *Relay) tell() {
+	r.mu.Lock()
+	lost := r.lost
+	r.lost = 0
+	r.mu.Unlock()
+	if lost > 0 {
+		r.log.Warn("copies of audit events were lost; the audit log itself has the events", "to", r.Target.Name, "lost", lost)
+	}
+}

@@ -1,0 +1,158 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+)
+
+// Target is a log of the system that copies of events go to.
+type Target struct {
+	Name   string // as it was asked for: "journald", "syslog:/run/log.sock"
+	Socket string // where that log listens
+	format func(line []byte) []byte
+	large  bool // it takes what is too long for a datagram as a sealed file in memory
+}
+
+// Targets are the words for the logs of the system.
+var Targets = []string{"journald", "syslog"}
+
+// TargetOf reads the name of a log of the system, with the path of its socket behind a
+// colon where that is not the usual one.
+func TargetOf(name string) (Target, error) {
+	kind, socket, given := strings.Cut(name, ":")
+	t := Target{Name: name, Socket: socket}
+	switch kind {
+	case "journald": // systemd documentation, Native Journal Protocol
+		t.format, t.large = journalEntry, true
+		if !given {
+			t.Socket = "/run/systemd/journal/socket"
+		}
+	case "syslog":
+		t.format = syslogMessage
+		if !given {
+			t.Socket = "/dev/log"
+		}
+	default:
+		return t, fault.New(fault.Misconfigured, fmt.Sprintf("audit events cannot also go to %q", name), "Write "+strings.Join(Targets, " or "))
+	}
+	if !filepath.IsAbs(t.Socket) {
+		return t, fault.New(fault.Misconfigured, fmt.Sprintf("%q does not name the absolute path of a socket", name), "Write "+kind+", or "+kind+":/path/of/its/socket")
+	}
+	return t, nil
+}
+
+func (t Target) unreachable(err error) error {
+	f := fault.From(err)
+	if f.Code == fault.Unavailable {
+		return f
+	}
+	return fault.New(fault.Misconfigured, "audit events cannot also go to "+t.Name+": nothing listens at "+t.Socket, "Start that log, or name its socket behind a colon, or leave this target out of --audit-also").Because(err)
+}
+
+// Severities and the facility of RFC 5424, section 6.2.1: audit events are for those
+// who may read what concerns security.
+const (
+	severityError   = 3
+	severityWarning = 4
+	severityNotice  = 5
+	severityInfo    = 6
+	authpriv        = 10
+)
+
+func (e Event) severity() int {
+	switch {
+	case strings.HasPrefix(e.Code, "SYSTEM_"):
+		return severityError
+	case e.Verdict == "deny" || e.Outcome == "refused":
+		return severityWarning
+	case e.Outcome == "error":
+		return severityNotice
+	}
+	return severityInfo
+}
+
+// eventOf reads a line that this package wrote.
+func eventOf(line []byte) (e Event) {
+	_ = json.Unmarshal(line, &e) // what is no event has no fields
+	return e
+}
+
+// journalEntry is a line as journald takes it: a sentence, fields to query by, and the
+// line itself, whose hash can be verified.
+func journalEntry(line []byte) []byte {
+	e := eventOf(line)
+	b := make([]byte, 0, 2*len(line)+1024)
+	b = appendField(b, "MESSAGE", cut(strings.Join(e.words(), " "), maxCause))
+	b = appendField(b, "PRIORITY", strconv.Itoa(e.severity()))
+	b = appendField(b, "SYSLOG_FACILITY", strconv.Itoa(authpriv))
+	b = appendField(b, "SYSLOG_IDENTIFIER", e.Server)
+	b = appendField(b, "MCP_SEQ", strconv.FormatUint(e.Seq, 10))
+	b = appendField(b, "MCP_SESSION", e.Session)
+	b = appendField(b, "MCP_CLIENT", e.Client)
+	b = appendField(b, "MCP_REQUEST_ID", e.RequestID)
+	b = appendField(b, "MCP_TOOL", e.Tool)
+	for _, path := range e.Paths {
+		b = appendField(b, "MCP_PATH", path)
+	}
+	b = appendField(b, "MCP_VERDICT", e.Verdict)
+	b = appendField(b, "MCP_RULE", e.Rule)
+	b = appendField(b, "MCP_OUTCOME", e.Outcome)
+	b = appendField(b, "MCP_CODE", e.Code)
+	b = appendField(b, "MCP_DURATION_MS", strconv.FormatFloat(e.DurationMS, 'f', -1, 64))
+	b = appendField(b, "MCP_BYTES", strconv.FormatInt(e.Bytes, 10))
+	b = appendField(b, "MCP_HASH", e.Hash)
+	return appendField(b, "MCP_EVENT", string(bytes.TrimSuffix(line, []byte("\n"))))
+}
+
+// appendField appends a field that has a value; one that holds a line end is told with
+// its length, so that it cannot pass for two.
+func appendField(b []byte, name, value string) []byte {
+	if value == "" {
+		return b
+	}
+	b = append(b, name...)
+	if strings.Contains(value, "\n") {
+		b = binary.LittleEndian.AppendUint64(append(b, '\n'), uint64(len(value)))
+	} else {
+		b = append(b, '=')
+	}
+	return append(append(b, value...), '\n')
+}
+
+// maxSyslog is the longest text of a message: what rsyslog takes unless told otherwise,
+// less what stands before it.
+const maxSyslog = 8<<10 - 128
+
+// syslogMessage is a line as syslog(3) writes one to the local socket, which is the form
+// that everybody reads there: rsyslog and journald take one of RFC 5424 for a mere text.
+func syslogMessage(line []byte) []byte {
+	e := eventOf(line)
+	b := fmt.Appendf(nil, "<%d>%s %s[%d]: ", authpriv<<3|e.severity(), e.Time.Local().Format(time.Stamp), e.Server, e.PID)
+	return append(b, shortened(bytes.TrimSuffix(line, []byte("\n")), e)...)
+}
+
+// shortened is a line that fits into a message. One that had to give up something can
+// still be found in the log by its number and hash.
+func shortened(line []byte, e Event) []byte {
+	if len(line) <= maxSyslog {
+		return line
+	}
+	e = reduced(e)
+	if short, err := marshal(e); err == nil && len(short) <= maxSyslog {
+		return short
+	}
+	e.Paths, e.Cause, e.Rule = nil, "", ""
+	short, err := marshal(e)
+	if err != nil || len(short) > maxSyslog {
+		return fmt.Appendf(nil, `{"seq":%d,"hash":%q}`, e.Seq, e.Hash)
+	}
+	return short
+}

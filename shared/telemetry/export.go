@@ -1,0 +1,46 @@
+package telemetry
+
+import (
+	"context"
+
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// spanExporter and measureExporter hand to a collector what the SDK has gathered. Their
+// failures are told by the collector, once; the SDK would tell each.
+
+type spanExporter struct{ to *Collector }
+
+// ExportSpans tries again where that may help: what does not fit into the SDK's queue
+// meanwhile is dropped there.
+func (e spanExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	if len(spans) > 0 {
+		e.to.deliver(ctx, "v1/traces", tracesOf(spans), true)
+	}
+	return nil
+}
+
+func (spanExporter) Shutdown(context.Context) error { return nil }
+
+type measureExporter struct{ to *Collector }
+
+// Export tries once: measures are sums since the start, and the next ones hold these.
+func (e measureExporter) Export(ctx context.Context, all *metricdata.ResourceMetrics) error {
+	if m := metricsOf(all); len(m.ResourceMetrics[0].ScopeMetrics) > 0 {
+		e.to.deliver(ctx, "v1/metrics", m, false)
+	}
+	return nil
+}
+
+func (measureExporter) Temporality(sdkmetric.InstrumentKind) metricdata.Temporality {
+	return metricdata.CumulativeTemporality
+}
+
+func (measureExporter) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation {
+	return sdkmetric.DefaultAggregationSelector(k)
+}
+
+func (measureExporter) ForceFlush(context.Context) error { return nil }
+func (measureExporter) Shutdown(context.Context) error   { return nil }
