@@ -31,6 +31,17 @@ func (v Verdict) String() string {
 // MarshalText is the word.
 func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
+// UnmarshalText reads the word; what is none is Bad.
+func (v *Verdict) UnmarshalText(text []byte) error {
+	*v = Bad
+	for _, known := range []Verdict{OK, Warn} {
+		if known.String() == string(text) {
+			*v = known
+		}
+	}
+	return nil
+}
+
 // Check is one line of doctor.
 type Check struct {
 	Verdict Verdict `json:"verdict"`

@@ -15,17 +15,20 @@ import (
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/restrict"
 	"github.com/multiollama/mcp-server/shared/settings"
-	"github.com/multiollama/mcp-server/shared/toolkit"
 )
 
 func (a *app) doctorCommand() *cobra.Command {
 	var asJSON bool
+	var w wanted
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say what a model can touch, what protects the rest, and what is misconfigured",
-		Args:  a.noCommand,
+		Long: "Say what a model can touch, what protects the rest, and what is misconfigured: with these\n" +
+			"settings, and as hosts have this server registered, which is started as they would. With\n" +
+			"--host it looks only at what that host has.",
+		Args: a.noCommand,
 		RunE: func(c *cobra.Command, _ []string) error {
-			checks := a.examine(c.Context())
+			checks := a.diagnose(c.Context(), w)
 			write := func() error { return writeChecks(a.env.Stdout, checks) }
 			if asJSON {
 				write = func() error { return writeJSON(a.env.Stdout, checks) }
@@ -40,7 +43,18 @@ func (a *app) doctorCommand() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	c.Flags().StringVar(&w.host, "host", "", "only what this host has registered; none leaves all hosts out")
+	c.Flags().StringVar(&w.name, "name", "", "only the entry of this name; without it, each that starts this server")
+	c.Flags().BoolVar(&w.project, "project", false, "with --host: the file of the project in the working directory too")
 	return c
+}
+
+// diagnose looks at this program with these settings, and at what hosts have.
+func (a *app) diagnose(ctx context.Context, w wanted) []Check {
+	if w.host != "" && w.host != "none" {
+		return a.registrations(ctx, w)
+	}
+	return append(a.examine(ctx), a.registrations(ctx, w)...)
 }
 
 // examine looks at everything that serve would use. It goes on after a fault,
@@ -58,10 +72,12 @@ func (a *app) examine(ctx context.Context) []Check {
 	}
 	checks = append(checks, a.offered(ctx, set)...)
 	checks = append(checks, a.auditing(set)...)
+	watched, keep := a.observed(ctx, set)
+	checks = append(checks, watched...)
 	if a.Runs {
 		return append(checks, Check{OK, "restriction", "the server itself is not restricted, since commands would inherit it; each command is", ""})
 	}
-	return append(checks, restrictions(set.Text("restrict"), restrict.Probe())...)
+	return append(checks, restrictions(set.Text("restrict"), keep.Probe())...)
 }
 
 // bad is the check that an error fails.
@@ -180,31 +196,21 @@ func (a *app) offered(ctx context.Context, set *settings.Set) []Check {
 	}
 	defer service.close()
 	v := service.Vocabulary
-	text := fmt.Sprintf("offers %s of the vocabulary %s: a model can %s there", several(len(v.Tools), "tool"), v.Name, abilities(v.Tools))
-	verdict := OK
 	if len(v.Tools) == 0 {
-		verdict, text = Bad, "offers no tool"
+		return []Check{{Bad, "server", "offers no tool", ""}}
 	}
-	checks := []Check{{verdict, "server", text, ""}}
+	checks := []Check{
+		{OK, "server", fmt.Sprintf("offers %s of the vocabulary %s", several(len(v.Tools), "tool"), v.Name), ""},
+		{OK, aModel, a.reach(set, v.Tools), ""},
+	}
 	if service.Checks != nil {
 		checks = append(checks, service.Checks()...)
 	}
 	return checks
 }
 
-// abilities is what tools can do, in the order of what it costs.
-func abilities(tools []toolkit.Tool) string {
-	var can []string
-	for _, able := range []struct {
-		effect toolkit.Effect
-		words  string
-	}{{toolkit.Reads, "read"}, {toolkit.Writes, "write"}, {toolkit.Runs, "run programs"}} {
-		if slices.ContainsFunc(tools, func(t toolkit.Tool) bool { return t.Effect == able.effect }) {
-			can = append(can, able.words)
-		}
-	}
-	return strings.Join(can, ", ")
-}
+// aModel is the subject of the line about what a model can touch.
+const aModel = "a model"
 
 // auditing opens the log as serve would, and follows its chain.
 func (a *app) auditing(set *settings.Set) []Check {

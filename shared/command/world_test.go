@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/multiollama/mcp-server/shared/command"
 	"github.com/multiollama/mcp-server/shared/confine"
@@ -105,6 +106,7 @@ type world struct {
 	environ    []string
 	executable string
 	restrict   func(restrict.Rules) (restrict.Report, error)
+	limit      time.Duration // of a registered server
 }
 
 func newWorld(t *testing.T) *world {
@@ -132,7 +134,7 @@ func (w *world) run(t *testing.T, args ...string) ran {
 	t.Helper()
 	var out, errs bytes.Buffer
 	env := command.Environment{Stdin: w.stdin, Stdout: &out, Stderr: &errs, Environ: w.environ, Executable: w.executable}
-	code := command.Run(t.Context(), w.program, args, env.WithRestrict(w.restrict))
+	code := command.Run(t.Context(), w.program, args, env.WithRestrict(w.restrict).WithLimit(w.limit))
 	return ran{code, out.String(), errs.String()}
 }
 

@@ -144,7 +144,7 @@ func (l layout) ends(s string) int {
 		s = s[len(l.end):]
 		n++
 	}
-	if rest, found := strings.CutPrefix(s, l.margin); found && strings.Trim(rest, " \t") == "" {
+	if rest, found := strings.CutPrefix(s, l.margin); found && strings.Trim(rest, " \t\r") == "" {
 		return n
 	}
 	return 0

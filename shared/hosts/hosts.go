@@ -249,6 +249,9 @@ func (d Document) means(text []byte, wanted any) ([]byte, error) {
 			return nil, d.odd().Because(err)
 		}
 	}
+	if got == nil {
+		got = map[string]any{} // nothing at all
+	}
 	under := d.shape.under
 	if !equal(pruned(got, under), pruned(wanted, under)) {
 		return nil, d.odd()

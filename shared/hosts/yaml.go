@@ -113,7 +113,7 @@ func putYAML(text []byte, p where, value any) ([]byte, error) {
 	}
 	unit := pg.unit(root)
 	node := root
-	var key *yaml.Node
+	var key *yaml.Node // of node; nil: it has none, or none that stands in a block
 	steps := p.keys()
 	for i, step := range steps {
 		inList := p.list && i == len(p.under)
@@ -130,10 +130,19 @@ func putYAML(text []byte, p where, value any) ([]byte, error) {
 		case inList:
 			node, key = node.Content[j], nil
 		default:
-			node, key = node.Content[2*j+1], node.Content[2*j]
+			key = blockKey(node, j)
+			node = node.Content[2*j+1]
 		}
 	}
 	return nil, errOdd
+}
+
+// blockKey is key j of a mapping that is a block, or nil.
+func blockKey(n *yaml.Node, j int) *yaml.Node {
+	if n.Style&yaml.FlowStyle != 0 {
+		return nil
+	}
+	return n.Content[2*j]
 }
 
 func takeYAML(text []byte, p where) ([]byte, error) {
@@ -148,7 +157,8 @@ func takeYAML(text []byte, p where) ([]byte, error) {
 		if j < 0 {
 			return nil, errOdd
 		}
-		node, key = node.Content[2*j+1], node.Content[2*j]
+		key = blockKey(node, j)
+		node = node.Content[2*j+1]
 	}
 	j := childOf(node, p.name, p.list)
 	if j < 0 {
@@ -164,7 +174,10 @@ func rootNode(text []byte) (*yaml.Node, error) {
 		return nil, err
 	}
 	if len(doc.Content) == 0 {
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Line: 1, Column: 1}, nil
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}, nil
+	}
+	if isNull(doc.Content[0]) && doc.Content[0].Value == "" {
+		doc.Content[0].Line = 0 // behind "---"
 	}
 	return doc.Content[0], nil
 }
@@ -205,7 +218,7 @@ func (pg page) unit(root *yaml.Node) string {
 // of n, which is the value of key.
 func (pg page) add(n, key *yaml.Node, name string, value any, unit string) ([]byte, error) {
 	switch {
-	case isNull(n) && key == nil: // the document holds nothing but comments
+	case isNull(n) && n.Line == 0: // the document holds nothing but comments
 		return pg.append(name, value, unit)
 	case isNull(n) || len(n.Content) == 0 && pg.isShortEmpty(n, key):
 		return pg.first(n, key, name, value, unit)

@@ -1,0 +1,277 @@
+package command
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// probe is a server as a host would start it.
+type probe struct {
+	command string
+	args    []string
+	env     []string
+	dir     string
+}
+
+// told is what a server said of itself.
+type told struct {
+	version string
+	tools   int
+	took    time.Duration // until the first answer
+	strays  []string      // lines on stdout that are no messages
+}
+
+// The two eras of the protocol: with a handshake, and with the version in every
+// request (SEP-2575).
+const (
+	legacy = "2025-11-25"
+	modern = "2026-07-28"
+)
+
+// ask starts the server, speaks with it in one era, and ends it with all that it
+// started. The deadline is that of ctx.
+func (p probe) ask(ctx context.Context, era string) (told, error) {
+	c := exec.CommandContext(ctx, p.command, p.args...)
+	c.Dir, c.Env = p.dir, p.env
+	stderr := &tail{}
+	c.Stderr = stderr
+	c.WaitDelay = time.Second
+	together(c)
+	stdin, err := c.StdinPipe()
+	if err != nil {
+		return told{}, err
+	}
+	stdout, err := c.StdoutPipe()
+	if err != nil {
+		return told{}, err
+	}
+	began := time.Now()
+	if err := c.Start(); err != nil {
+		return told{}, err
+	}
+	s := &talk{out: stdin, in: lines(stdout), era: era, began: began}
+	err = s.all(ctx)
+	_ = stdin.Close() // a server that is gone already is told by err
+	s.drain(ctx)
+	end(c)
+	_ = c.Wait() // it may have been killed
+	if err != nil && stderr.last() != "" {
+		err = fmt.Errorf("%w; it wrote: %s", err, stderr.last())
+	}
+	return s.told, err
+}
+
+// talk is a conversation with a server.
+type talk struct {
+	out   io.Writer
+	in    <-chan []byte
+	era   string
+	began time.Time
+	id    int
+	told
+}
+
+// lines are the lines that come from r, until it ends.
+func lines(r io.Reader) <-chan []byte {
+	all := make(chan []byte)
+	go func() {
+		defer close(all)
+		s := bufio.NewScanner(r)
+		s.Buffer(nil, 16<<20)
+		for s.Scan() {
+			if line := bytes.TrimSpace(s.Bytes()); len(line) > 0 {
+				all <- bytes.Clone(line)
+			}
+		}
+		_, _ = io.Copy(io.Discard, r) // a line without an end must not block the server
+	}()
+	return all
+}
+
+// all asks what a host asks first.
+func (s *talk) all(ctx context.Context) error {
+	var welcome struct {
+		ServerInfo struct{ Version string }
+	}
+	method, params := "server/discover", map[string]any{}
+	if s.era == legacy {
+		method = "initialize"
+		params = map[string]any{"protocolVersion": legacy, "capabilities": map[string]any{}, "clientInfo": client()}
+	}
+	if err := s.request(ctx, method, params, &welcome); err != nil {
+		return err
+	}
+	s.took, s.version = time.Since(s.began), welcome.ServerInfo.Version
+	if s.era == legacy {
+		if err := s.send(map[string]any{"method": "notifications/initialized"}); err != nil {
+			return err
+		}
+	}
+	return s.count(ctx)
+}
+
+// count counts the tools, page by page.
+func (s *talk) count(ctx context.Context) error {
+	params := map[string]any{}
+	for {
+		var page struct {
+			Tools      []json.RawMessage
+			NextCursor string
+		}
+		if err := s.request(ctx, "tools/list", params, &page); err != nil {
+			return err
+		}
+		s.tools += len(page.Tools)
+		if page.NextCursor == "" || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		params = map[string]any{"cursor": page.NextCursor}
+	}
+}
+
+func client() map[string]any { return map[string]any{"name": "doctor", "version": "1"} }
+
+// request sends a request and reads its answer into result.
+func (s *talk) request(ctx context.Context, method string, params map[string]any, result any) error {
+	s.id++
+	if s.era == modern {
+		params["_meta"] = map[string]any{
+			"io.modelcontextprotocol/protocolVersion":    modern,
+			"io.modelcontextprotocol/clientInfo":         client(),
+			"io.modelcontextprotocol/clientCapabilities": map[string]any{},
+		}
+	}
+	if err := s.send(map[string]any{"id": s.id, "method": method, "params": params}); err != nil {
+		return fmt.Errorf("it takes no message: %w", err)
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("no answer to %s in time", method)
+		case line, open := <-s.in:
+			if !open {
+				return fmt.Errorf("it ended before it answered %s", method)
+			}
+			if found, err := s.answer(line, method, result); found {
+				return err
+			}
+		}
+	}
+}
+
+func (s *talk) send(message map[string]any) error {
+	message["jsonrpc"] = "2.0"
+	raw, err := json.Marshal(message)
+	if err != nil {
+		return err
+	}
+	_, err = s.out.Write(append(raw, '\n'))
+	return err
+}
+
+// answer says whether line is what is waited for. A line that is no message is
+// kept as a stray one.
+func (s *talk) answer(line []byte, method string, result any) (found bool, err error) {
+	var m struct {
+		JSONRPC string
+		ID      json.RawMessage
+		Method  string
+		Result  json.RawMessage
+		Error   *struct{ Message string }
+	}
+	if json.Unmarshal(line, &m) != nil || m.JSONRPC != "2.0" {
+		if len(s.strays) < 3 {
+			s.strays = append(s.strays, short(string(line)))
+		}
+		return false, nil
+	}
+	if m.Method != "" || string(m.ID) != strconv.Itoa(s.id) {
+		return false, nil
+	}
+	if m.Error != nil {
+		return true, fmt.Errorf("it refuses %s: %s", method, short(m.Error.Message))
+	}
+	return true, json.Unmarshal(m.Result, result)
+}
+
+// drain waits until the server has closed its stdout, as it does when it ends.
+func (s *talk) drain(ctx context.Context) {
+	patience := time.After(2 * time.Second)
+	for {
+		select {
+		case _, open := <-s.in:
+			if !open {
+				return
+			}
+		case <-ctx.Done():
+			go discard(s.in)
+			return
+		case <-patience:
+			go discard(s.in)
+			return
+		}
+	}
+}
+
+// discard reads on until the server that is killed is gone.
+func discard(in <-chan []byte) {
+	for range in {
+	}
+}
+
+// short is s on one line of bounded length.
+func short(s string) string {
+	const most = 120
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}
+
+// tail keeps the end of what is written to it.
+type tail struct{ text []byte }
+
+func (t *tail) Write(p []byte) (int, error) {
+	const most = 4 << 10
+	t.text = append(t.text, p...)
+	if len(t.text) > most {
+		t.text = bytes.Clone(t.text[len(t.text)-most:])
+	}
+	return len(p), nil
+}
+
+// last is the last line.
+func (t *tail) last() string {
+	text := bytes.TrimSpace(t.text)
+	return short(string(text[bytes.LastIndexByte(text, '\n')+1:]))
+}
+
+// examined runs doctor of the server itself, which knows what its settings mean.
+func (p probe) examined(ctx context.Context) ([]Check, error) {
+	args := p.args
+	if len(args) > 0 && args[0] == "serve" {
+		args = args[1:]
+	}
+	c := exec.CommandContext(ctx, p.command, append([]string{"doctor", "--json", "--host", "none"}, args...)...)
+	c.Dir, c.Env, c.WaitDelay = p.dir, p.env, time.Second
+	together(c)
+	out, err := c.Output()
+	if _, failed := errors.AsType[*exec.ExitError](err); err != nil && !failed {
+		return nil, err
+	}
+	var checks []Check
+	if err := json.Unmarshal(out, &checks); err != nil {
+		return nil, errors.New("it does not know doctor --host")
+	}
+	return checks, nil
+}

@@ -1,0 +1,72 @@
+package command
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/multiollama/mcp-server/shared/settings"
+	"github.com/multiollama/mcp-server/shared/toolkit"
+)
+
+// reach says in plain words what a model can touch through these tools: what it
+// can read and change, start, and connect to.
+func (a *app) reach(set *settings.Set, tools []toolkit.Tool) string {
+	has := func(e toolkit.Effect) bool {
+		return slices.ContainsFunc(tools, func(t toolkit.Tool) bool { return t.Effect == e })
+	}
+	reads, writes, runs := has(toolkit.Reads), has(toolkit.Writes), has(toolkit.Runs)
+	var can []string
+	switch place := a.place(set); {
+	case runs:
+		can = append(can, "can start the programs that its policy allows, and through them read and change "+place)
+	case reads && writes:
+		can = append(can, "can read and change "+place)
+	case writes:
+		can = append(can, "can change "+place)
+	case reads:
+		can = append(can, "can read "+place, "can change nothing")
+	default:
+		can = append(can, "can read and change nothing")
+	}
+	if !runs {
+		can = append(can, "can start no program")
+	}
+	if slices.ContainsFunc(tools, func(t toolkit.Tool) bool { return t.OpenWorld }) && !offline(set) {
+		can = append(can, "can reach the network")
+	} else {
+		can = append(can, "cannot reach the network")
+	}
+	return strings.Join(can, "; ")
+}
+
+// place is what the settings leave to the tools.
+func (a *app) place(set *settings.Set) string {
+	if a.Pathless {
+		return "what the server itself keeps or fetches, and no file by its path"
+	}
+	words := "everything beneath " + listed(set.List("allow-path"))
+	except := set.List("deny-path")
+	if set.Bool("deny-secrets") {
+		except = append(except, "secrets (.env files, keys, credential files)")
+	}
+	if len(except) > 0 {
+		words += ", except " + listed(except)
+	}
+	return words
+}
+
+// listed is "a", "a and b", "a, b and c".
+func listed(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
+
+// offline says that a server that could connect was told not to.
+func offline(set *settings.Set) bool {
+	return slices.ContainsFunc(set.Flags(), func(f settings.Flag) bool {
+		return f.Name == "network" && f.Kind == settings.Bool
+	}) && !set.Bool("network")
+}

@@ -1,0 +1,57 @@
+package command_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/multiollama/mcp-server/shared/command"
+	"github.com/multiollama/mcp-server/shared/settings"
+	"github.com/multiollama/mcp-server/shared/toolkit"
+)
+
+func TestDoctorSaysInPlainWordsWhatAModelCanTouch(t *testing.T) {
+	tool := func(e toolkit.Effect, world bool) toolkit.Tool {
+		return toolkit.New(toolkit.Spec{Name: e.String(), Doc: "Does.", Toolset: "all", Effect: e, OpenWorld: world}, greet)
+	}
+	reads, writes, runs := tool(toolkit.Reads, false), tool(toolkit.Writes, false), tool(toolkit.Runs, true)
+	const here = "everything beneath "
+	for _, c := range []struct {
+		what     string
+		tools    []toolkit.Tool
+		pathless bool
+		args     []string
+		says     func(dir string) string
+	}{
+		{"reading", []toolkit.Tool{reads}, false, nil, func(d string) string {
+			return "can read " + here + d + "; can change nothing; can start no program; cannot reach the network"
+		}},
+		{"reading, with exceptions", []toolkit.Tool{reads}, false, []string{"--allow-path", "a", "--allow-path", "b", "--deny-path", "*.pem", "--deny-secrets"}, func(d string) string {
+			return "can read " + here + d + "/a and " + d + "/b, except *.pem and secrets (.env files, keys, credential files); can change nothing; can start no program; cannot reach the network"
+		}},
+		{"writing", []toolkit.Tool{reads, writes}, false, nil, func(d string) string {
+			return "can read and change " + here + d + "; can start no program; cannot reach the network"
+		}},
+		{"running", []toolkit.Tool{reads, runs}, false, nil, func(d string) string {
+			return "can start the programs that its policy allows, and through them read and change " + here + d + "; can reach the network"
+		}},
+		{"running without a network", []toolkit.Tool{reads, runs}, false, []string{"--network=false"}, func(d string) string {
+			return "can start the programs that its policy allows, and through them read and change " + here + d + "; cannot reach the network"
+		}},
+		{"fetching", []toolkit.Tool{tool(toolkit.Reads, true)}, true, nil, func(string) string {
+			return "can read what the server itself keeps or fetches, and no file by its path; can change nothing; can start no program; can reach the network"
+		}},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			w := newWorld(t)
+			w.program.Pathless = c.pathless
+			w.program.Flags = append(w.program.Flags, settings.Flag{Name: "network", Kind: settings.Bool, Default: "true", Doc: "connect"})
+			w.program.Open = func(context.Context, *settings.Set, command.Own) (*command.Service, error) {
+				return &command.Service{Vocabulary: toolkit.Vocabulary{Name: "standard", Tools: c.tools}}, nil
+			}
+			r := w.run(t, append([]string{"doctor", "--json"}, c.args...)...)
+			if got, want := checks(t, r)["a model"]["text"], c.says(w.dir); got != want {
+				t.Errorf("it says\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,280 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/multiollama/mcp-server/shared/hosts"
+)
+
+// wanted says which registrations doctor is to look at.
+type wanted struct {
+	host    string // empty: of all hosts; "none": of none
+	name    string // empty: every entry that starts this server
+	project bool   // the project's file too
+}
+
+// limit is how long one registered server may take for all that it is asked.
+func (a *app) limit() time.Duration {
+	if a.env.limit > 0 {
+		return a.env.limit
+	}
+	return 10 * time.Second
+}
+
+// registration is one entry of a host's file.
+type registration struct {
+	host hosts.Host
+	file string
+	dir  string // where the host starts it, as far as that is known
+	hosts.Registered
+}
+
+// registrations looks at the hosts' files, and starts each server that they name
+// once, as the host would.
+func (a *app) registrations(ctx context.Context, w wanted) []Check {
+	if w.host == "none" {
+		return nil
+	}
+	all := hosts.All()
+	if w.host != "" {
+		h, err := hostOf(w.host)
+		if err != nil {
+			return []Check{bad("host", err)}
+		}
+		all = []hosts.Host{h}
+	}
+	var checks []Check
+	seen := map[string]string{}
+	for _, h := range all {
+		found, faults := a.entries(h, w)
+		checks = append(checks, faults...)
+		for _, r := range found {
+			checks = append(checks, a.visit(ctx, r, seen)...)
+		}
+	}
+	if len(checks) > 0 {
+		return checks
+	}
+	return []Check{a.unregistered(w, all)}
+}
+
+// unregistered says that there was nothing to look at.
+func (a *app) unregistered(w wanted, all []hosts.Host) Check {
+	if w.host != "" {
+		return Check{Bad, w.host, a.Name + " is not registered with " + all[0].Title, "install " + w.host + " does that"}
+	}
+	return Check{OK, "hosts", a.Name + " is registered with no host of this user", "install HOST does that; install lists the hosts"}
+}
+
+// entries are those of a host that start this server.
+func (a *app) entries(h hosts.Host, w wanted) (found []registration, faults []Check) {
+	s, err := a.system()
+	if err != nil {
+		return nil, []Check{bad(h.Name, err)}
+	}
+	for _, project := range []bool{false, true} {
+		if project && w.host != "" && !w.project {
+			continue
+		}
+		path, err := h.File(s, project, a.Name)
+		if err != nil || !s.Exists(path) {
+			continue
+		}
+		d, err := document(h, path)
+		if err != nil {
+			c := bad(h.Name, err)
+			if w.host == "" {
+				c.Verdict = Warn // another program's file may be as it is
+			}
+			faults = append(faults, c)
+			continue
+		}
+		dir := homeOf(runtime.GOOS, a.env.Environ)
+		if project {
+			dir = s.Dir
+		}
+		for _, r := range d.Entries() {
+			if a.means(w, r) {
+				found = append(found, registration{h, path, directoryOf(r, dir), r})
+			}
+		}
+	}
+	return found, faults
+}
+
+// means says that an entry is one to look at.
+func (a *app) means(w wanted, r hosts.Registered) bool {
+	if w.name != "" {
+		return r.Name == w.name
+	}
+	path, _ := a.path()
+	return r.Is(a.Name, path)
+}
+
+func directoryOf(r hosts.Registered, usual string) string {
+	switch {
+	case r.Dir == "":
+		return usual
+	case filepath.IsAbs(r.Dir):
+		return r.Dir
+	}
+	return filepath.Join(usual, r.Dir)
+}
+
+func document(h hosts.Host, path string) (hosts.Document, error) {
+	f, err := hosts.Read(path)
+	if err != nil {
+		return hosts.Document{}, err
+	}
+	d, err := h.Parse(path, f.Text)
+	if err != nil {
+		return d, within(path, err)
+	}
+	return d, nil
+}
+
+// visit looks at one registration. seen has which were started already, and for
+// which host.
+func (a *app) visit(ctx context.Context, r registration, seen map[string]string) []Check {
+	as := fmt.Sprintf("%s in %s", r.Name, r.file)
+	line := strings.Join(append([]string{r.dir, r.Command}, r.Args...), "\x00") + fmt.Sprint(r.Env)
+	first, known := seen[line]
+	seen[line] = r.host.Name
+	path, _ := a.path()
+	switch {
+	case !r.Is(a.Name, path):
+		return []Check{{Bad, r.host.Name, as + " starts " + r.Command + ", which is not " + a.Name, "Name another entry with --name"}}
+	case r.Off:
+		return []Check{{Warn, r.host.Name, as + " is switched off", "Switch it on in " + r.host.Title}}
+	case known:
+		return []Check{{OK, r.host.Name, as + ", as with " + first, ""}}
+	}
+	if c, ok := r.startable(); !ok {
+		return []Check{c}
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.limit())
+	defer cancel()
+	return a.started(ctx, r, as)
+}
+
+// startable looks at what can be seen without starting anything.
+func (r registration) startable() (Check, bool) {
+	c := Check{Bad, r.host.Name, fmt.Sprintf("%s of %s: ", r.Name, r.file), "install " + r.host.Name + " writes it anew"}
+	if found := r.host.Expands(hosts.Entry{Command: r.Command, Args: r.Args}); found != "" {
+		c.Verdict, c.Fix = Warn, "Look at it in "+r.host.Title
+		c.Text += "what it starts holds " + found + ", which only the host can replace"
+		return c, false
+	}
+	if !filepath.IsAbs(r.Command) {
+		c.Text += fmt.Sprintf("%s is no absolute path, and hosts do not have the PATH of a shell", r.Command)
+		return c, false
+	}
+	info, err := os.Stat(r.Command)
+	switch {
+	case err != nil:
+		c.Text += r.Command + " is not there"
+		return c, false
+	case info.IsDir() || runtime.GOOS != "windows" && info.Mode()&0o111 == 0:
+		c.Text += r.Command + " cannot be executed"
+		return c, false
+	}
+	if info, err := os.Stat(r.dir); err != nil || !info.IsDir() {
+		c.Text += fmt.Sprintf("the directory %s, where it is started, is not there", r.dir)
+		return c, false
+	}
+	return c, true
+}
+
+// started starts the server in both eras, and lets it examine itself.
+func (a *app) started(ctx context.Context, r registration, as string) []Check {
+	p := probe{r.Command, r.Args, a.minimal(r.Env), r.dir}
+	old, err := p.ask(ctx, legacy)
+	if err != nil {
+		return []Check{{Bad, r.host.Name, as + " does not work: " + err.Error(), "Try " + shellLine(append([]string{r.Command}, r.Args...))}}
+	}
+	checks := []Check{{OK, r.host.Name, fmt.Sprintf("%s answers as version %s after %d ms, and offers %s",
+		as, old.version, old.took.Milliseconds(), several(old.tools, "tool")), ""}}
+	checks = append(checks, a.odds(r, old)...)
+	if now, err := p.ask(ctx, modern); err != nil {
+		checks = append(checks, Check{Warn, r.host.Name, "does not speak the protocol of " + modern + ": " + err.Error(), "Install the newest version"})
+	} else if now.tools != old.tools {
+		checks = append(checks, Check{Warn, r.host.Name, fmt.Sprintf("offers %s in the protocol of %s", several(now.tools, "tool"), modern), "Install the newest version"})
+	}
+	own, err := p.examined(ctx)
+	if err != nil {
+		return append(checks, Check{Warn, r.host.Name, "does not say what a model can touch: " + err.Error(), "Install the newest version"})
+	}
+	for _, c := range own {
+		if c.Subject == aModel {
+			checks = append(checks, Check{c.Verdict, r.host.Name, aModel + " " + c.Text, c.Fix})
+		} else if c.Verdict != OK {
+			checks = append(checks, Check{c.Verdict, r.host.Name, c.Subject + ": " + c.Text, c.Fix})
+		}
+	}
+	return checks
+}
+
+// odds are what is strange about a server that works.
+func (a *app) odds(r registration, t told) []Check {
+	var checks []Check
+	add := func(text, fix string) { checks = append(checks, Check{Warn, r.host.Name, text, fix}) }
+	if len(t.strays) > 0 {
+		add(fmt.Sprintf("writes to stdout what is no message: %q", t.strays[0]), "Start the server itself, not a script that prints")
+	}
+	if t.took > slow {
+		add(fmt.Sprintf("took %.1f s to answer, and some hosts wait no longer than 10", t.took.Seconds()), "Look at what starts it")
+	}
+	if mine := a.version().Version; older(t.version, mine) {
+		add(fmt.Sprintf("is version %s, older than this one, %s", t.version, mine), "install "+r.host.Name+" registers this one")
+	}
+	return checks
+}
+
+// slow is how long a start may take before one should know.
+const slow = 3 * time.Second
+
+// older compares versions of the form 1.2.3; of others it says nothing.
+func older(version, than string) bool {
+	a, ok := numbers(version)
+	b, too := numbers(than)
+	return ok && too && slices.Compare(a, b) < 0
+}
+
+func numbers(version string) ([]int, bool) {
+	n := make([]int, 3)
+	got, err := fmt.Sscanf(strings.TrimPrefix(version, "v"), "%d.%d.%d", &n[0], &n[1], &n[2])
+	return n, err == nil && got == 3
+}
+
+// minimal is the environment that hosts with a window give a server, and the
+// variables of the entry.
+func (a *app) minimal(own map[string]string) []string {
+	var env []string
+	for _, name := range inherited {
+		if value := variable(a.env.Environ, name); value != "" {
+			env = append(env, name+"="+value)
+		}
+	}
+	if runtime.GOOS == "windows" {
+		env = append(env, "PATH="+variable(a.env.Environ, "PATH"))
+	} else {
+		env = append(env, "PATH=/usr/bin:/bin:/usr/sbin:/sbin")
+	}
+	for name, value := range own {
+		env = append(env, name+"="+value)
+	}
+	return env
+}
+
+// inherited are the variables that the SDKs of the protocol pass to servers.
+var inherited = []string{
+	"HOME", "LOGNAME", "SHELL", "TERM", "USER",
+	"APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PROCESSOR_ARCHITECTURE", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "USERNAME", "USERPROFILE",
+}
