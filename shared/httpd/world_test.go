@@ -33,6 +33,8 @@ type world struct {
 	stop   context.CancelFunc
 	ended  chan error
 	hooks  *hooks
+
+	changed func(uri string) // tells of a resource
 }
 
 // hooks let a test see into calls of wait.
@@ -118,7 +120,9 @@ func serve(t testing.TB, s Settings, o Options, rate toolkit.Rate) *world {
 	clock := time.Now()
 	ticks := func() time.Time { clock = clock.Add(time.Second); return clock } // each step of progress is worth telling
 	var mu sync.Mutex
-	h, err := toolkit.NewServer(toolkit.Config{Name: "test", Version: "1", Audit: w.events, Rate: rate,
+	resources := &toolkit.Resources{URITemplate: "test:///{name}", Name: "test", Watch: func(changed func(string)) { w.changed = changed },
+		Read: func(context.Context, string) ([]toolkit.ResourceContent, error) { return nil, nil }}
+	h, err := toolkit.NewServer(toolkit.Config{Name: "test", Version: "1", Audit: w.events, Rate: rate, Resources: resources,
 		Clock:      func() time.Time { mu.Lock(); defer mu.Unlock(); return ticks() },
 		Vocabulary: toolkit.Vocabulary{Name: "standard", Tools: tools(w.hooks)}})
 	if err != nil {
