@@ -103,8 +103,14 @@ func Room(ctx context.Context, n int) []byte {
 }
 
 // call takes a tool call all the way: rate limit, decoding, begin recorded,
-// function, end recorded, result.
+// function, end recorded, result. A failure is a result.
 func (s *Server) call(ctx context.Context, t *Tool, args json.RawMessage, more extra) *mcp.CallToolResult {
+	result, _ := s.answer(ctx, t, args, more)
+	return result
+}
+
+// answer is call, for whom a failure may be more than a result.
+func (s *Server) answer(ctx context.Context, t *Tool, args json.RawMessage, more extra) (*mcp.CallToolResult, *fault.Error) {
 	c := s.open(ctx, t.Name, t.Effect)
 	c.sent.token = more.token
 	c.event.Arguments = s.masked(args, t.quiet)
@@ -113,12 +119,12 @@ func (s *Server) call(ctx context.Context, t *Tool, args json.RawMessage, more e
 		err = failed
 	}
 	if err != nil {
-		return s.refusal(err, s.config.Clock(), c.id)
+		return s.refusal(err, s.config.Clock(), c.id), err
 	}
 	if out.pause != nil {
-		return out.pause.result()
+		return out.pause.result(), nil
 	}
-	return s.result(out)
+	return s.result(out), nil
 }
 
 // open starts the record of a call.

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mark3labs/mcp-go/mcp"
+
 	"github.com/multiollama/mcp-server/shared/audit"
 	"github.com/multiollama/mcp-server/shared/mcptest"
 )
@@ -63,10 +65,10 @@ func TestAStateCountsOnceForOneCall(t *testing.T) {
 		{"another tool", "redo", `{"what":"x","also":["y"]}`, fresh(), yes, "SECURITY_003"},
 		{"a tool that asks nothing", "count", `{"what":"x","also":["y"]}`, fresh(), yes, "SECURITY_003"},
 		{"used before", "do", `{"what":"x","also":["y"]}`, used, yes, "SECURITY_003"},
-		{"of another process", "do", `{"what":"x","also":["y"]}`, round(other, "do", `{"what":"x","also":["y"]}`, "", "").Asked().RequestState, yes, "SECURITY_003"},
-		{"cut short", "do", `{"what":"x","also":["y"]}`, fresh()[:100], yes, "SECURITY_003"},
-		{"with something behind it", "do", `{"what":"x","also":["y"]}`, fresh() + strings.Repeat("A", 128), yes, "SECURITY_003"},
-		{"no base64", "do", `{"what":"x","also":["y"]}`, "yes, please", yes, "SECURITY_003"},
+		{"of another process", "do", `{"what":"x","also":["y"]}`, round(other, "do", `{"what":"x","also":["y"]}`, "", "").Asked().RequestState, yes, "-32602"},
+		{"cut short", "do", `{"what":"x","also":["y"]}`, fresh()[:100], yes, "-32602"},
+		{"with something behind it", "do", `{"what":"x","also":["y"]}`, fresh() + strings.Repeat("A", 128), yes, "-32602"},
+		{"no base64", "do", `{"what":"x","also":["y"]}`, "yes, please", yes, "-32602"},
 		{"without an answer", "do", `{"what":"x","also":["y"]}`, fresh(), `{}`, unsupported},
 		{"the answer to another question", "do", `{"what":"x","also":["y"]}`, fresh(), strings.Replace(yes, "confirm", "other", 1), unsupported},
 		{"arguments in another order", "do", ` {"also" : ["\u0079"], "what":"x"}`, fresh(), yes, "asked"},
@@ -89,8 +91,8 @@ func TestAChangedStateIsRefusedWhateverWasChanged(t *testing.T) {
 		changed := append([]byte(nil), raw...)
 		changed[i] ^= 1
 		r := w.call(t, "do", `{"what":"x"}`, base64.RawURLEncoding.EncodeToString(changed))
-		if f := r.failure(t); f.Code != "SECURITY_003" {
-			t.Fatalf("byte %d: %s", i, f.Code)
+		if r.refused != mcp.INVALID_PARAMS {
+			t.Fatalf("byte %d: %+v", i, r)
 		}
 	}
 	if r := w.call(t, "do", `{"what":"x"}`, base64.RawURLEncoding.EncodeToString(raw)); r.IsError {
@@ -164,7 +166,7 @@ func TestTheLogTellsThatAPersonWasAskedAndWhatCameOfIt(t *testing.T) {
 		"ask ok confirm question id of x",
 		"allow begin  ",
 		"allow ok confirm:agreed question id of x",
-		"deny refused confirm:state ",
+		"deny refused confirm:state the request state is forged",
 		"allow begin  ",
 		"ask begin confirm question id of x",
 		"ask ok confirm question id of x",
@@ -229,6 +231,7 @@ func (w *confirmer) tool(t *testing.T, do func(context.Context, struct{}) (struc
 type confirmed struct {
 	toolResult
 	ResultType, RequestState string
+	refused                  int // by the protocol, with this code
 }
 
 func (w *confirmer) call(t *testing.T, tool, args, state string) confirmed {
@@ -240,6 +243,10 @@ func (w *confirmer) call(t *testing.T, tool, args, state string) confirmed {
 	meta := strings.Replace(modern, "{}", w.capabilities, 1)
 	a := w.send(t, t.Context(), fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s,%s%s}}`, tool, args, more, meta))
 	var r confirmed
+	if a.Error != nil {
+		r.refused = a.Error.Code
+		return r
+	}
 	if err := json.Unmarshal(a.Result, &r); err != nil {
 		t.Fatalf("%+v: %v", a, err)
 	}

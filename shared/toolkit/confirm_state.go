@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"math"
 	"sync"
 	"time"
@@ -41,6 +42,10 @@ type state struct {
 	asked  digest   // the question
 	agreed []digest // questions before it
 }
+
+// errForged is behind the refusal of a state without our seal. It is an error of the
+// protocol: 2026-07-28 wants a client to keep a state as it is.
+var errForged = errors.New("the request state is forged")
 
 // The bytes of a state: number, end, call, question, questions agreed to, seal.
 const (
@@ -95,7 +100,7 @@ func (s *states) enter(n number, now, end time.Time) *fault.Error {
 func (s *states) take(now time.Time, sealed string, call digest) (state, *fault.Error) {
 	raw, ok := s.unsealed(sealed)
 	if !ok {
-		return state{}, badState("the request state was not made by this server, or was changed")
+		return state{}, badState("the request state was not made by this server, or was changed").Because(errForged)
 	}
 	if digest(raw[callAt:askedAt]) != call {
 		return state{}, badState("the request state is that of another call: the tool or its arguments are not the same")

@@ -123,7 +123,11 @@ func (s *Server) reword(ctx context.Context, m *message, answer mcp.JSONRPCMessa
 		return answer
 	}
 	known, isFault := errors.AsType[*fault.Error](m.err)
+	_, shapeless := errors.AsType[*server.UnparsableMessageError](m.err)
 	switch {
+	case shapeless:
+		known = fault.New(fault.ParamMalformed, "the parameters of "+plainText(m.method)+" are not of the form that the protocol gives them", "Send them as an object, with a value of the right type for each")
+		return protocolError(said.ID, known, map[string]any{"code": known.Code})
 	case errors.Is(m.err, server.ErrToolNotFound):
 		return s.noTool(ctx, m, said.ID)
 	case errors.Is(m.err, server.ErrResourceNotFound):

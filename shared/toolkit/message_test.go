@@ -202,8 +202,12 @@ func TestWhatIsNoMessageIsAnswered(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":null}}`, `{"jsonrpc":"2.0","id":1,"method":"nothing"}`,
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","arguments":{}`,
 	} {
-		if a := w.send(t, t.Context(), line); a.Error == nil && line != `{}` {
+		a := w.send(t, t.Context(), line)
+		if a.Error == nil && line != `{}` {
 			t.Errorf("%s: %s", line, a.Result)
+		}
+		if a.Error != nil && strings.Contains(a.Error.Message, "Go struct") {
+			t.Errorf("%s: the answer tells what the server is made of: %s", line, a.Error.Message)
 		}
 	}
 	if got := w.HandleMessage(t.Context(), json.RawMessage(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)); got != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -175,7 +176,11 @@ func (s *Server) handler(t *Tool) server.ToolHandlerFunc {
 		if r.Params.Meta != nil {
 			more.token = r.Params.Meta.ProgressToken
 		}
-		return s.call(ctx, t, arguments(ctx, r), more), nil
+		result, failed := s.answer(ctx, t, arguments(ctx, r), more)
+		if failed != nil && errors.Is(failed, errForged) {
+			return nil, failed
+		}
+		return result, nil
 	}
 }
 
