@@ -207,10 +207,13 @@ func (m *Map) above(p string) bool {
 	return slices.ContainsFunc(m.Workspace, func(root string) bool { return Under(root, p) })
 }
 
+// homeIn: the home directory lies in dir, and is nearer to what is in it than dir is.
+func (m *Map) homeIn(dir string) bool { return m.Home != "" && m.Home != dir && Under(m.Home, dir) }
+
 func (m *Map) temporary(p string) (Place, bool) {
 	for _, dir := range slices.Concat(temporaries, m.Temporary) {
 		switch {
-		case dir == "" || dir == "/" || !Under(p, dir):
+		case dir == "" || dir == "/" || !Under(p, dir), m.homeIn(dir) && Under(p, m.Home):
 		case p == dir:
 			return Shared, true
 		default:

@@ -34,7 +34,8 @@ func TestAHomeDirectoryAmongTemporaryOnesIsStillOne(t *testing.T) {
 	m := &Map{Home: "/tmp/home", Workspace: []string{"/tmp/home/work/project"}}
 	for text, want := range map[string]Place{
 		"/tmp/home": Vital, "/tmp/home/work": Vital, "..": Vital, "/tmp/home/*": Vital, "/tmp/home/work/project": Root,
-		"/tmp": Shared, "/tmp/*": Shared, "/tmp/other": Temporary, "/tmp/home/work/other": Temporary,
+		"/tmp": Shared, "/tmp/*": Shared, "/tmp/other": Temporary, "/tmp/home/notes": Outside,
+		"/tmp/home/.ssh/id_rsa": Secret, "/tmp/home/.bashrc": Startup,
 	} {
 		text = strings.ReplaceAll(text, "*", string(cmdline.Star))
 		if got := m.Of("/tmp/home/work/project", text, false); got != want {
