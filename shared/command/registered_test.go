@@ -77,8 +77,12 @@ func TestDoctorSaysWhatIsWrongWithARegistration(t *testing.T) {
 			e["command"] = script(t, "[ \"$1\" = doctor ] || echo welcome\nexec "+w.executable+` "$@"`)
 		}, 0, `writes to stdout what is no message: "welcome"`},
 		{"an older version", func(t *testing.T, w *world, _ map[string]any) { w.program.Version = "1.3.0" }, 0, "is version 1.2.3, older than this one, 1.3.0"},
-		{"what ends at once", func(t *testing.T, _ *world, e map[string]any) { e["command"] = script(t, "echo no library >&2; exit 1") }, 1, "no library"},
-		{"what the host replaces", func(_ *testing.T, _ *world, e map[string]any) { e["args"] = []string{"--allow-path", "${workspaceFolder}"} }, 0, "only the host can replace"},
+		{"what ends at once", func(t *testing.T, _ *world, e map[string]any) {
+			e["command"] = script(t, "echo no library >&2; exit 1")
+		}, 1, "no library"},
+		{"what the host replaces", func(_ *testing.T, _ *world, e map[string]any) {
+			e["args"] = []string{"--allow-path", "${workspaceFolder}"}
+		}, 0, "only the host can replace"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			w := newWorld(t)

@@ -165,6 +165,9 @@ func (f flow) remove(text []byte, i int) []byte {
 	if p := comments(text, to, f.close); f.endsLine(text, p) {
 		to = p
 	}
+	for from == it.from && i < len(f.items)-1 && isBlank(text[to]) {
+		to++ // no space was before it, so that the next one needs none
+	}
 	if len(f.items) == 1 {
 		l := f.layout(text, "")
 		return splice(text, from, f.close, l.untail(string(text[to:f.close])))

@@ -172,10 +172,7 @@ func takeTOML(text []byte, p where) ([]byte, error) {
 		case !belongs(all, i, p):
 			from := bytes.LastIndexByte(text[:e.from], '\n') + 1
 			to := endOfLine(text, e.to)
-			if n := bytes.IndexByte(text[to:], '\n'); n >= 0 {
-				to += n + 1
-			}
-			text = splice(text, from, to, "")
+			text = splice(text, from, to+lineBreakAt(text, to), "")
 		}
 	}
 	return text, nil
@@ -192,17 +189,12 @@ func belongs(all []expression, i int, p where) bool {
 	return false
 }
 
-// cutTable removes a table and the empty line above it; at the top the line end
-// behind it.
+// cutTable removes a table and the empty line above it; at the top the one below.
 func cutTable(text []byte, from, to int) []byte {
-	if from == 0 {
-		if n := bytes.IndexByte(text[to:], '\n'); n >= 0 {
-			to += n + 1
-		}
-		return splice(text, 0, to, "")
-	}
 	for range 2 {
 		switch {
+		case from == 0:
+			to += lineBreakAt(text, to)
 		case bytes.HasSuffix(text[:from], []byte("\r\n")):
 			from -= 2
 		case bytes.HasSuffix(text[:from], []byte("\n")):
@@ -210,4 +202,12 @@ func cutTable(text []byte, from, to int) []byte {
 		}
 	}
 	return splice(text, from, to, "")
+}
+
+// lineBreakAt is the length of the line end at an offset; 0 where there is none.
+func lineBreakAt(text []byte, at int) int {
+	if at == len(text) {
+		return 0
+	}
+	return lineBreak(text[at:])
 }
