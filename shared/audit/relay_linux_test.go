@@ -7,55 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/multiollama/mcp-server/shared/audit"
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/mcptest"
 )
-
-// systemLog is a socket that datagrams can be taken from, in place of a log of the system.
-type systemLog struct {
-	t    *testing.T
-	path string
-	conn *net.UnixConn
-}
-
-func listen(t *testing.T, path string) systemLog {
-	t.Helper()
-	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close() })
-	return systemLog{t, path, conn}
-}
-
-// next is the next datagram. The deadline only keeps a broken relay from hanging the run.
-func (s systemLog) next() []byte {
-	s.t.Helper()
-	room := make([]byte, 512<<10)
-	if err := s.conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
-		s.t.Fatal(err)
-	}
-	n, err := s.conn.Read(room)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return room[:n]
-}
-
-// stop ends the log as its end does: the socket is gone, and so is its name.
-func (s systemLog) stop() {
-	s.conn.Close()
-	os.Remove(s.path)
-}
 
 // said is what a relay logs.
 type said struct {
@@ -118,13 +80,13 @@ func fields(t *testing.T, entry []byte) map[string][]string {
 }
 
 func TestJournaldGetsFieldsToQueryByAndTheLineOfTheLog(t *testing.T) {
-	journal := listen(t, filepath.Join(t.TempDir(), "journal"))
-	log, relay, _, file := relaying(t, "journald:"+journal.path)
+	journal := mcptest.Listen(t, filepath.Join(t.TempDir(), "journal"))
+	log, relay, _, file := relaying(t, "journald:"+journal.Path)
 	record(t, log, audit.Event{
 		Server: "file-read", Tool: "file_read", Client: "two\nMCP_TOOL=lines", Paths: []string{"/a", "/b\n"}, RequestID: "7",
 		Verdict: "deny", Rule: "links", Outcome: "refused", Code: "SECURITY_003", DurationMS: 1.5, Bytes: 12,
 	})
-	got := fields(t, journal.next())
+	got := fields(t, journal.Next())
 	whole(t, file, 1)
 	line, err := os.ReadFile(file)
 	if err != nil {
@@ -160,8 +122,8 @@ func TestSyslogGetsTheLineBehindTheUsualHeader(t *testing.T) {
 		{"a refusal is a warning", audit.Event{Outcome: "refused", Verdict: "deny", Code: "SECURITY_002"}, 10<<3 | 4},
 		{"a fault of ours is an error", audit.Event{Outcome: "error", Verdict: "allow", Code: "SYSTEM_001"}, 10<<3 | 3},
 	} {
-		syslog := listen(t, filepath.Join(t.TempDir(), "log"))
-		log, relay, _, file := relaying(t, "syslog:"+syslog.path)
+		syslog := mcptest.Listen(t, filepath.Join(t.TempDir(), "log"))
+		log, relay, _, file := relaying(t, "syslog:"+syslog.Path)
 		w.event.Server, w.event.PID = "file-read", 42
 		record(t, log, w.event)
 		line, err := os.ReadFile(file)
@@ -169,7 +131,7 @@ func TestSyslogGetsTheLineBehindTheUsualHeader(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := fmt.Sprintf("<%d>%s file-read[42]: %s", w.priority, fixedClock().Local().Format("Jan _2 15:04:05"), bytes.TrimSpace(line))
-		if got := string(syslog.next()); got != want {
+		if got := string(syslog.Next()); got != want {
 			t.Errorf("%s:\n%s\nwant\n%s", w.what, got, want)
 		}
 		if err := relay.Close(); err != nil {
@@ -179,15 +141,15 @@ func TestSyslogGetsTheLineBehindTheUsualHeader(t *testing.T) {
 }
 
 func TestALineTooLongForSyslogIsShortenedAndCanStillBeFound(t *testing.T) {
-	syslog := listen(t, filepath.Join(t.TempDir(), "log"))
-	log, _, _, file := relaying(t, "syslog:"+syslog.path)
+	syslog := mcptest.Listen(t, filepath.Join(t.TempDir(), "log"))
+	log, _, _, file := relaying(t, "syslog:"+syslog.Path)
 	long := json.RawMessage(`{"content":"` + strings.Repeat("x", 20<<10) + `"}`)
 	for _, e := range []audit.Event{
 		{Tool: "file_write", Arguments: long},
 		{Tool: "file_write", Arguments: long, Paths: slices.Repeat([]string{"/" + strings.Repeat("\x01", 400)}, 8), Cause: strings.Repeat("\x01", 2000)},
 	} {
 		record(t, log, e)
-		got := syslog.next()
+		got := syslog.Next()
 		if len(got) > 8<<10 {
 			t.Errorf("%d bytes were sent", len(got))
 		}
@@ -204,18 +166,18 @@ func TestALineTooLongForSyslogIsShortenedAndCanStillBeFound(t *testing.T) {
 }
 
 func TestWhatALogMissedWhileItWasAwayItGetsInOrder(t *testing.T) {
-	journal := listen(t, filepath.Join(t.TempDir(), "journal"))
-	log, relay, heard, _ := relaying(t, "journald:"+journal.path)
+	journal := mcptest.Listen(t, filepath.Join(t.TempDir(), "journal"))
+	log, relay, heard, _ := relaying(t, "journald:"+journal.Path)
 	record(t, log, audit.Event{Tool: "before"})
-	journal.next()
-	journal.stop()
+	journal.Next()
+	journal.Stop()
 	for _, tool := range []string{"one", "two", "three"} {
 		record(t, log, audit.Event{Tool: tool})
 	}
 	<-heard.more // it has noticed
-	again := listen(t, journal.path)
+	again := mcptest.Listen(t, journal.Path)
 	for _, want := range []string{"one", "two", "three"} {
-		if got := fields(t, again.next())["MCP_TOOL"]; !slices.Equal(got, []string{want}) {
+		if got := fields(t, again.Next())["MCP_TOOL"]; !slices.Equal(got, []string{want}) {
 			t.Errorf("came %q, want %q", got, want)
 		}
 	}
@@ -229,8 +191,8 @@ func TestWhatALogMissedWhileItWasAwayItGetsInOrder(t *testing.T) {
 }
 
 func TestALogThatTakesNothingHoldsUpNoCallAndItsLossesAreCounted(t *testing.T) {
-	journal := listen(t, filepath.Join(t.TempDir(), "journal")) // nobody reads
-	log, relay, heard, file := relaying(t, "journald:"+journal.path)
+	journal := mcptest.Listen(t, filepath.Join(t.TempDir(), "journal")) // nobody reads
+	log, relay, heard, file := relaying(t, "journald:"+journal.Path)
 	const events, large = 300, 60 << 10 // more than may wait
 	for range events {
 		record(t, log, audit.Event{Tool: "t", Arguments: json.RawMessage(`"` + strings.Repeat("x", large) + `"`)})
