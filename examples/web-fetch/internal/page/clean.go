@@ -186,7 +186,7 @@ func fitTable(table *html.Node) {
 		}
 	}
 	switch {
-	case rows*columns > maxCells:
+	case rows*columns > maxCells, columns <= 1: // nor is one column a table
 		flatten(table)
 	case headed: // a table of data, not of layout
 		escapeBars(table)

@@ -25,11 +25,16 @@ func decode(body []byte, kind, declared string) (content string, ok bool) {
 		label = "text/html; charset=" + declared
 	}
 	codec, name, certain := charset.DetermineEncoding(body, label)
-	if certain && name != "utf-8" {
+	isUTF8 := utf8.Valid(body)
+	beyond := bytes.ContainsFunc(body, func(r rune) bool { return r >= utf8.RuneSelf })
+	switch {
+	case name == "utf-8", name == "windows-1252" && !certain: // which is also what is answered where nothing is known
+	case !certain && isUTF8 && beyond:
+	default:
 		out, err := codec.NewDecoder().Bytes(body)
 		return string(out), err == nil && !bytes.Contains(start(out), []byte{0})
 	}
-	if utf8.Valid(body) && !bytes.Contains(start(body), []byte{0}) {
+	if isUTF8 && !bytes.Contains(start(body), []byte{0}) {
 		return strings.TrimPrefix(string(body), "\uFEFF"), true
 	}
 	found, ok := text.EncodingOf(start(body), len(body) <= headBytes)

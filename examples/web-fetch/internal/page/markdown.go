@@ -22,37 +22,35 @@ func markdown(n *html.Node) (string, error) {
 		table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal), table.WithHeaderPromotion(true)),
 		strikethrough.NewStrikethroughPlugin(),
 	))
+	c.Register.TextTransformer(func(_ converter.Context, s string) string { return entity.ReplaceAllString(s, "&amp;$1") }, converter.PriorityEarly)
 	c.Register.TextTransformer(func(_ converter.Context, s string) string { return unescaped(s) }, converter.PriorityLate)
 	out, err := c.ConvertNode(n)
 	return string(out), err
 }
 
-// entity is what the converter writes for <, > and &, with as much of what follows as
-// tells whether it has to.
-var entity = regexp.MustCompile(`&amp;(#?[0-9A-Za-z]{1,32};)?|&lt;[A-Za-z/!?]?|&gt;`)
+var (
+	entity = regexp.MustCompile(`&(#?[0-9A-Za-z]{1,32};)`) // what Markdown takes for a character
+	angle  = regexp.MustCompile(`&lt;[A-Za-z/!?]?|&gt;`)   // what the converter writes for < and >, with what may follow in a tag
+)
 
-// unescaped writes <, > and & of a text as they are, where Markdown takes them for
-// nothing else (CommonMark 0.31: entities, raw HTML, quotations).
+// unescaped writes < and > of a text as they are, where Markdown takes them for nothing
+// else (CommonMark 0.31: raw HTML, quotations).
 func unescaped(s string) string {
 	if !strings.Contains(s, "&") {
 		return s
 	}
 	quote := strings.HasPrefix(strings.TrimLeftFunc(s, unicode.IsSpace), "&gt;")
-	return entity.ReplaceAllStringFunc(s, func(found string) string {
+	return angle.ReplaceAllStringFunc(s, func(found string) string {
 		switch {
-		case quote:
+		case found == "&gt;" && quote:
 			quote = false
 			return found
-		case found == "&amp;":
-			return "&"
-		case found == "&lt;":
-			return "<"
 		case found == "&gt;":
 			return ">"
-		case strings.HasPrefix(found, "&lt;"):
-			return `\<` + found[len("&lt;"):]
+		case found == "&lt;":
+			return "<"
 		}
-		return found
+		return `\<` + found[len("&lt;"):]
 	})
 }
 

@@ -30,9 +30,8 @@ type plainText struct {
 	a           Article
 	text, title strings.Builder
 	inTitle     bool
-	skipped     atom.Atom // the element whose content is left out
-	name        string    // its name, where the table has none
-	depth       int       // of elements of that name within it, itself included
+	skipped     string // the element whose content is left out
+	depth       int    // of elements of that name within it, itself included
 }
 
 func (p *plainText) write(z *html.Tokenizer) {
@@ -49,7 +48,7 @@ func (p *plainText) tag(z *html.Tokenizer, kind html.TokenType) {
 	raw, hasAttr := z.TagName()
 	name := atom.Lookup(raw)
 	if p.depth > 0 {
-		if name == p.skipped && string(raw) == p.name {
+		if string(raw) == p.skipped {
 			p.nest(kind)
 		}
 		return
@@ -61,12 +60,12 @@ func (p *plainText) tag(z *html.Tokenizer, kind html.TokenType) {
 	if kind == html.EndTagToken || void[name] {
 		return
 	}
-	hides := hasAttr && hidden(name, attributes(z))
+	hides := (hasAttr || name == atom.Dialog) && hidden(name, attributes(z))
 	if hides {
 		p.a.LeftOut.Hidden++
 	}
 	if hides || unread[name] {
-		p.skipped, p.name, p.depth = name, string(raw), 1
+		p.skipped, p.depth = string(raw), 1
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 // read makes an article of HTML: its main text, or where there is none, the whole page.
 func read(content string, from *url.URL) Article {
-	if tooMuch(content) {
+	if _, bearable := weigh(content); !bearable {
 		return plain(content)
 	}
 	doc, err := html.Parse(strings.NewReader(content))

@@ -39,7 +39,7 @@ func suspect(r rune) bool {
 		return r != '\n' && r != '\t'
 	case r < 0x7F:
 		return false
-	case r == utf8.RuneError:
+	case r == utf8.RuneError, unicode.Is(unicode.Prepended_Concatenation_Mark, r): // shown
 		return false
 	}
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)

@@ -15,18 +15,18 @@ const (
 	maxWork  = 64 << 20 // bytes of text, times the depth at which they stand
 )
 
-// tooMuch says that a page would be too much as a tree, from one pass over its tags. A
-// parser of HTML repeats formatting elements that are open wherever a paragraph begins
-// anew, so that a few kilobytes can make gigabytes of nodes; each is counted here as
-// often as it may be repeated.
-func tooMuch(content string) bool {
+// weigh says how many nodes the tree of a page may have, from one pass over its tags, and
+// whether that is bearable. A parser of HTML repeats formatting elements that are open
+// wherever a paragraph begins anew, so that a few kilobytes can make gigabytes of nodes;
+// each is counted here as often as it may be repeated, by its length.
+func weigh(content string) (nodes int, bearable bool) {
 	z := html.NewTokenizer(strings.NewReader(content))
 	var open tags
-	nodes, work := 0, 0
-	for {
+	work := 0
+	for nodes < maxNodes && work < maxWork && len(open.names) < maxDepth {
 		switch z.Next() {
 		case html.ErrorToken:
-			return false
+			return nodes, true
 		case html.TextToken:
 			work += (len(z.Raw()) + 16) * len(open.names)
 		case html.StartTagToken, html.SelfClosingTagToken:
@@ -35,14 +35,18 @@ func tooMuch(content string) bool {
 			open.start(atom.Lookup(name), weight)
 		case html.EndTagToken:
 			name, _ := z.TagName()
-			open.end(atom.Lookup(name))
+			if !open.end(atom.Lookup(name)) {
+				nodes += disorder
+			}
 		}
 		nodes += 1 + open.repeated
-		if nodes > maxNodes || work > maxWork || len(open.names) > maxDepth {
-			return true
-		}
 	}
+	return nodes, false
 }
+
+// disorder is how many nodes an end tag out of order may make (the adoption agency of
+// HTML, 13.2.6.4.7: eight rounds, three inner elements each).
+const disorder = 32
 
 // tags are the elements that are open. An unknown one has the atom 0.
 type tags struct {
@@ -75,18 +79,20 @@ func (t *tags) pop(inOrder bool) {
 	t.names, t.weights = t.names[:last], t.weights[:last]
 }
 
-func (t *tags) end(name atom.Atom) {
+// end says whether the tag is one that was due.
+func (t *tags) end(name atom.Atom) (inOrder bool) {
 	at := len(t.names) - 1
 	for at >= 0 && t.names[at] != name {
 		at--
 	}
 	if at < 0 {
-		return
+		return !formatting[name]
 	}
-	inOrder := at == len(t.names)-1
+	inOrder = at == len(t.names)-1
 	for len(t.names) > at {
 		t.pop(inOrder)
 	}
+	return inOrder
 }
 
 // ends says that an element ends an open one that needs no end tag (HTML, 13.1.2.4).
