@@ -30,6 +30,18 @@ func checks(s *settings.Set, st store) []command.Check {
 	return append(all, executables(s), keeping(s, st))
 }
 
+// spares are, in plain words, what nobody opened to changes.
+func spares(s *settings.Set) []string {
+	var all []string
+	if len(s.List("allow-mime")) == 0 {
+		all = append(all, "programs and scripts")
+	}
+	if len(s.List("allow-protected")) == 0 {
+		all = append(all, "protected paths that run code later")
+	}
+	return all
+}
+
 func executables(s *settings.Set) command.Check {
 	var names []string
 	for _, row := range executable.Table() {

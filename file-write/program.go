@@ -92,6 +92,7 @@ func open(_ context.Context, s *settings.Set, own command.Own) (*command.Service
 		Instructions: "Changes files beneath the allowed directories, each in one step or not at all. Edits are literal: the text to replace has to stand in the file exactly once. What was there before is kept.",
 		Restrict:     store.rules(roots.Dirs()),
 		Checks:       func() []command.Check { return checks(s, store) },
+		Spares:       spares(s),
 		Start: func(ctx context.Context) error {
 			if w.past, err = store.open(); err != nil {
 				return err

@@ -93,6 +93,9 @@ func (a *app) entry(name string) (hosts.Entry, error) {
 	if err != nil {
 		return hosts.Entry{}, err
 	}
+	if overHTTP(set) {
+		return hosts.Entry{}, fault.New(fault.Misconfigured, "hosts start a server themselves, and speak with it on stdin and stdout", "Leave --transport out")
+	}
 	e := hosts.Entry{Name: name, Program: a.Name, Command: binary, Args: lineOf(set)}
 	for _, word := range append([]string{binary}, e.Args...) {
 		if !utf8.ValidString(word) {

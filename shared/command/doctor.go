@@ -201,7 +201,7 @@ func (a *app) offered(ctx context.Context, set *settings.Set) []Check {
 	}
 	checks := []Check{
 		{OK, "server", fmt.Sprintf("offers %s of the vocabulary %s", several(len(v.Tools), "tool"), v.Name), ""},
-		{OK, aModel, a.reach(set, v.Tools), ""},
+		{OK, aModel, a.reach(set, v.Tools, service.Spares), ""},
 	}
 	if service.Checks != nil {
 		checks = append(checks, service.Checks()...)

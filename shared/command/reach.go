@@ -10,7 +10,7 @@ import (
 
 // reach says in plain words what a model can touch through these tools: what it
 // can read and change, start, and connect to.
-func (a *app) reach(set *settings.Set, tools []toolkit.Tool) string {
+func (a *app) reach(set *settings.Set, tools []toolkit.Tool, refuses []string) string {
 	has := func(e toolkit.Effect) bool {
 		return slices.ContainsFunc(tools, func(t toolkit.Tool) bool { return t.Effect == e })
 	}
@@ -20,9 +20,9 @@ func (a *app) reach(set *settings.Set, tools []toolkit.Tool) string {
 	case runs:
 		can = append(can, "can start the programs that its policy allows, and through them read and change "+place)
 	case reads && writes:
-		can = append(can, "can read and change "+place)
+		can = append(can, "can read and change "+place+spared(refuses))
 	case writes:
-		can = append(can, "can change "+place)
+		can = append(can, "can change "+place+spared(refuses))
 	case reads:
 		can = append(can, "can read "+place, "can change nothing")
 	default:
@@ -53,6 +53,14 @@ func (a *app) place(set *settings.Set) string {
 		words += ", except " + listed(except)
 	}
 	return words
+}
+
+// spared is what no tool changes wherever it lies.
+func spared(refuses []string) string {
+	if len(refuses) == 0 {
+		return ""
+	}
+	return ", but never " + listed(refuses)
 }
 
 // listed is "a", "a and b", "a, b and c".

@@ -31,6 +31,9 @@ func TestDoctorSaysInPlainWordsWhatAModelCanTouch(t *testing.T) {
 		{"writing", []toolkit.Tool{reads, writes}, false, nil, func(d string) string {
 			return "can read and change " + here + d + "; can start no program; cannot reach the network"
 		}},
+		{"writing, with what is spared", []toolkit.Tool{writes}, false, []string{"--toolsets", "spare"}, func(d string) string {
+			return "can change " + here + d + ", but never a and b; can start no program; cannot reach the network"
+		}},
 		{"running", []toolkit.Tool{reads, runs}, false, nil, func(d string) string {
 			return "can start the programs that its policy allows, and through them read and change " + here + d + "; can reach the network"
 		}},
@@ -45,8 +48,12 @@ func TestDoctorSaysInPlainWordsWhatAModelCanTouch(t *testing.T) {
 			w := newWorld(t)
 			w.program.Pathless = c.pathless
 			w.program.Flags = append(w.program.Flags, settings.Flag{Name: "network", Kind: settings.Bool, Default: "true", Doc: "connect"})
-			w.program.Open = func(context.Context, *settings.Set, command.Own) (*command.Service, error) {
-				return &command.Service{Vocabulary: toolkit.Vocabulary{Name: "standard", Tools: c.tools}}, nil
+			w.program.Open = func(_ context.Context, s *settings.Set, _ command.Own) (*command.Service, error) {
+				service := &command.Service{Vocabulary: toolkit.Vocabulary{Name: "standard", Tools: c.tools}}
+				if s.List("toolsets") != nil {
+					service.Spares = []string{"a", "b"}
+				}
+				return service, nil
 			}
 			r := w.run(t, append([]string{"doctor", "--json"}, c.args...)...)
 			if got, want := checks(t, r)["a model"]["text"], c.says(w.dir); got != want {

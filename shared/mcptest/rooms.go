@@ -39,8 +39,8 @@ func Operations(room string, except ...string) Rule {
 	return Rule{
 		Room:    room,
 		Except:  append([]string{"main.go", "tools.go"}, except...),
-		Never:   []string{"os/...", "net/...", "io/ioutil", "syscall", "unsafe", "encoding/json", mcpGo, logging},
-		Because: "an operation reaches files only through confine, and knows nothing of the protocol, JSON or logs",
+		Never:   []string{"os/...", "net/...", "io/ioutil", "syscall", "unsafe", "encoding/json", mcpGo, logging, Shared + "/hosts"},
+		Because: "an operation reaches files only through confine, and knows nothing of the protocol, JSON, logs or hosts",
 	}
 }
 
@@ -55,7 +55,7 @@ func Pure(room string) Rule {
 }
 
 // ReadOnly is the rule of a server that cannot write: the code that changes
-// files is not in its binary.
+// files for a client is not in its binary.
 func ReadOnly(room string) Rule {
 	return Rule{
 		Room:    room,
