@@ -155,6 +155,9 @@ var deeds = func() map[string]func(world, int) error {
 	for name, do := range otherDeeds {
 		all[name] = do
 	}
+	for name, do := range acceptDeeds {
+		all[name] = do
+	}
 	for family := range families {
 		all[fmt.Sprint("socket of family ", family)] = func(world, int) error { return anySocket(family) }
 	}
@@ -390,6 +393,8 @@ func TestWhatTheRulesForbidFailsOnEveryThread(t *testing.T) {
 		{"no socket can be made", Rules{}, []string{"socketpair", "listen on TCP"}, false},
 		{"only the ports that are kept can be connected to, and by plain TCP", Rules{Connect: []uint16{discard}},
 			[]string{"connect to another port", "connect by MPTCP", "connect by sending", "make a datagram socket", "make a local socket", "listen on TCP", "socketpair"}, true},
+		{"nothing can be accepted", Rules{}, []string{"accept what waits"}, false},
+		{"what accepts connections makes none", Rules{Accept: true}, []string{"connect anew what was accepted", "connect by sending what listened", "listen anew", "listen on TCP"}, false},
 		{"the kernel is left alone", Rules{Exec: true, Network: true, Attributes: true}, []string{"be traced", "unshare", "use io_uring"}, true},
 	} {
 		saw := try(t, w.keep, w.not)
@@ -431,6 +436,7 @@ func TestWhatTheRulesKeepWorksOnEveryThread(t *testing.T) {
 		{"attributes, where kept", Rules{Attributes: true}, writable("chmod", "fchmod", "chown", "lchown", "touch")},
 		{"programs, where kept", Rules{Exec: true, Read: []string{"/"}, Write: []string{"/dev/null"}}, []string{"run a program"}},
 		{"sockets, where kept", Rules{Network: true}, []string{"socketpair", "listen on TCP"}},
+		{"connections, where kept", Rules{Accept: true}, []string{"accept what waits"}},
 		{"a port, where kept", Rules{Connect: []uint16{discard}}, []string{"connect to a port"}},
 		{"everything, where kept", Rules{Read: []string{"/"}}, append(outside("read", "list"), "list the root", "read a file of the system")},
 		{"a single file", Rules{Read: []string{"/etc/passwd"}, Write: []string{"/dev/null"}}, []string{"read a file of the system", "write to /dev/null"}},
