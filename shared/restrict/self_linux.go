@@ -116,10 +116,10 @@ const byFilter = "a system-call filter"
 // network takes both: a filter sees sockets, and only Landlock sees ports.
 func (m machine) network(r Rules, byLandlock string) promise {
 	if r.Network || len(r.Connect) == 0 {
-		return promise{"network", m.seccomp, byFilter, needSeccomp, when(r.Network, "sockets may be made, as configured"), ""}
+		return promise{"network", m.seccomp, byFilter, needSeccomp, when(r.Network, "sockets may be made, as configured"), when(r.Accept, "connections that come in")}
 	}
 	ports := strings.Trim(fmt.Sprint(r.Connect), "[]")
-	return promise{"network", m.seccomp && m.landlock >= tcpPorts, byFilter + " with " + byLandlock, needPorts, "", "connections to TCP port " + strings.ReplaceAll(ports, " ", " and ")}
+	return promise{"network", m.seccomp && m.landlock >= tcpPorts, byFilter + " with " + byLandlock, needPorts, "", "connections to TCP port " + strings.ReplaceAll(ports, " ", " or ") + when(r.Accept, ", and those that come in")}
 }
 
 // tcpPorts is the first ABI that knows ports.

@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -113,29 +112,30 @@ const (
 // local are the addresses of the name localhost, for which nobody is asked.
 var local = []string{"127.0.0.1", "::1"}
 
-// dial connects by TCP alone, names included: a restricted process has no other socket.
-func dial(ctx context.Context, _, address string) (net.Conn, error) {
-	var d net.Dialer
-	d.SetMultipathTCP(false)
+// dial connects by TCP.
+func dial(ctx context.Context, _, address string) (conn net.Conn, err error) {
+	d := net.Dialer{Resolver: &net.Resolver{PreferGo: true, Dial: ask}}
+	d.SetMultipathTCP(false) // which a restricted process cannot
 	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, err
-	}
-	if host != "localhost" {
-		d.Resolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, dns string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "tcp", dns)
-		}}
+	if err != nil || host != "localhost" {
 		return d.DialContext(ctx, "tcp", address)
 	}
-	var failed []error
 	for _, at := range local {
-		conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(at, port))
-		if err == nil {
-			return conn, nil
+		if conn, err = d.DialContext(ctx, "tcp", net.JoinHostPort(at, port)); err == nil {
+			break
 		}
-		failed = append(failed, err)
 	}
-	return nil, errors.Join(failed...)
+	return conn, err
+}
+
+// ask connects to a server of names: by TCP where the process has no other socket.
+func ask(ctx context.Context, network, server string) (net.Conn, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, network, server)
+	if errors.Is(err, os.ErrPermission) {
+		return d.DialContext(ctx, "tcp", server)
+	}
+	return conn, err
 }
 
 // next is the first machine on the way to the collector.
@@ -195,7 +195,10 @@ func (c *Collector) Open() bool {
 
 // Try sends a message with nothing in it.
 func (c *Collector) Try(ctx context.Context) error {
-	return c.post(ctx, "v1/traces", []byte(`{"resourceSpans":[]}`))
+	if err := c.post(ctx, "v1/traces", []byte(`{"resourceSpans":[]}`)); err != nil {
+		return plain(err)
+	}
+	return nil
 }
 
 // refused is an answer of the collector, and whether trying again makes sense
@@ -266,9 +269,9 @@ func (c *Collector) told(err error) {
 }
 
 // plain is err without the address that is told beside it.
-func plain(err error) string {
+func plain(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
-		err = u.Err
+		return u.Err
 	}
-	return fmt.Sprint(err)
+	return err
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/multiollama/mcp-server/shared/mcptest"
+	"github.com/multiollama/mcp-server/shared/toolkit"
 )
 
 const (
@@ -187,4 +188,19 @@ func TestTheHeadersGoToTheCollectorAndNowhereElse(t *testing.T) {
 	if got.Get("Authorization") != "Bearer x,y" || got.Get("X-Tenant") != "t" {
 		t.Errorf("the headers are %v", got)
 	}
+}
+
+func BenchmarkCall(b *testing.B) {
+	collector := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer collector.Close()
+	w := newWorld(b, collector.URL)
+	for name, s := range map[string]*toolkit.Server{"told": w.server, "not told": greeter(b, nil)} {
+		b.Run(name, func(b *testing.B) {
+			message := json.RawMessage(call("greet", "Ada", ""))
+			for b.Loop() {
+				s.HandleMessage(b.Context(), message)
+			}
+		})
+	}
+	must(b, w.telemetry.Close())
 }

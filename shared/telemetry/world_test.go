@@ -61,24 +61,30 @@ type world struct {
 	log       *lines
 }
 
-func newWorld(t *testing.T, endpoint string) world {
+func newWorld(t testing.TB, endpoint string) world {
 	t.Helper()
 	to, err := telemetry.CollectorAt(endpoint, "")
 	must(t, err)
 	log := &lines{}
 	told, err := telemetry.Open(to, telemetry.Options{Server: "greeter", Version: "1.2.3", Transport: "pipe", Log: slog.New(slog.NewTextHandler(log, nil))})
 	must(t, err)
+	return world{greeter(t, told), told, log}
+}
+
+// greeter is a server whose calls tracing follows; nil: nobody does.
+func greeter(t testing.TB, tracing toolkit.Tracing) *toolkit.Server {
+	t.Helper()
 	s, err := toolkit.NewServer(toolkit.Config{
-		Name: "greeter", Version: "1.2.3", Tracing: told,
+		Name: "greeter", Version: "1.2.3", Tracing: tracing,
 		Vocabulary: toolkit.Vocabulary{Name: "standard", Tools: []toolkit.Tool{
 			toolkit.New(toolkit.Spec{Name: "greet", Title: "Greet", Doc: "Greets.", Toolset: "words", Effect: toolkit.Reads}, greet),
 		}},
 	})
 	must(t, err)
-	return world{s, told, log}
+	return s
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
