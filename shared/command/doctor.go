@@ -45,7 +45,7 @@ func (a *app) doctorCommand() *cobra.Command {
 	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
 	c.Flags().StringVar(&w.host, "host", "", "only what this host has registered; none leaves all hosts out")
 	c.Flags().StringVar(&w.name, "name", "", "only the entry of this name; without it, each that starts this server")
-	c.Flags().BoolVar(&w.project, "project", false, "with --host: the file of the project in the working directory too")
+	c.Flags().BoolVar(&w.project, "project", false, "also start what the file of the project in the working directory names")
 	return c
 }
 
@@ -73,6 +73,7 @@ func (a *app) examine(ctx context.Context) []Check {
 	checks = append(checks, a.offered(ctx, set)...)
 	checks = append(checks, a.auditing(set)...)
 	watched, keep := a.observed(ctx, set)
+	keep.Accept = overHTTP(set)
 	checks = append(checks, watched...)
 	if a.Runs {
 		return append(checks, Check{OK, "restriction", "the server itself is not restricted, since commands would inherit it; each command is", ""})

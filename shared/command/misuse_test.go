@@ -29,6 +29,9 @@ func TestMisuseEndsWith2AndSaysWhatWasMeant(t *testing.T) {
 		{"no tool to call", []string{"call"}, "call TOOL"},
 		{"an unknown host", []string{"config", "cursr"}, "Did you mean cursor?"},
 		{"two hosts", []string{"config", "cursor", "zed"}, "config [HOST]"},
+		{"an unknown host to install in", []string{"install", "cursr"}, "Did you mean cursor?"},
+		{"no host to take out of", []string{"uninstall"}, "uninstall HOST"},
+		{"a host over HTTP", []string{"install", "cursor", "--transport", "http"}, "stdin and stdout"},
 		{"two forms at once", []string{"tools", "--json", "--markdown"}, "markdown"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
@@ -46,7 +49,7 @@ func TestMisuseEndsWith2AndSaysWhatWasMeant(t *testing.T) {
 
 func TestHelpNamesEveryCommandAndFlag(t *testing.T) {
 	r := newWorld(t).must(t, 0, "--help")
-	contains(t, "help", r.out, "serve", "tools", "call", "doctor", "config", "audit", "version", "completion",
+	contains(t, "help", r.out, "serve", "tools", "call", "doctor", "config", "install", "uninstall", "audit", "version", "completion",
 		"--allow-path DIR", "--results both|text", "--greetings N", "It greets.")
 }
 

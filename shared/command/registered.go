@@ -17,7 +17,7 @@ import (
 type wanted struct {
 	host    string // empty: of all hosts; "none": of none
 	name    string // empty: every entry that starts this server
-	project bool   // the project's file too
+	project bool   // what the project's file names is started too
 }
 
 // limit is how long one registered server may take for all that it is asked.
@@ -33,6 +33,7 @@ type registration struct {
 	host hosts.Host
 	file string
 	dir  string // where the host starts it, as far as that is known
+	held bool   // it is not to be started: a project's file can come from anybody
 	hosts.Registered
 }
 
@@ -80,9 +81,6 @@ func (a *app) entries(h hosts.Host, w wanted) (found []registration, faults []Ch
 		return nil, []Check{bad(h.Name, err)}
 	}
 	for _, project := range []bool{false, true} {
-		if project && w.host != "" && !w.project {
-			continue
-		}
 		path, err := h.File(s, project, a.Name)
 		if err != nil || !s.Exists(path) {
 			continue
@@ -102,7 +100,7 @@ func (a *app) entries(h hosts.Host, w wanted) (found []registration, faults []Ch
 		}
 		for _, r := range d.Entries() {
 			if a.means(w, r) {
-				found = append(found, registration{h, path, directoryOf(r, dir), r})
+				found = append(found, registration{h, path, directoryOf(r, dir), project && !w.project, r})
 			}
 		}
 	}
@@ -146,13 +144,17 @@ func (a *app) visit(ctx context.Context, r registration, seen map[string]string)
 	as := fmt.Sprintf("%s in %s", r.Name, r.file)
 	line := strings.Join(append([]string{r.dir, r.Command}, r.Args...), "\x00") + fmt.Sprint(r.Env)
 	first, known := seen[line]
-	seen[line] = r.host.Name
+	if !r.held && !known {
+		seen[line] = r.host.Name
+	}
 	path, _ := a.path()
 	switch {
 	case !r.Is(a.Name, path):
 		return []Check{{Bad, r.host.Name, as + " starts " + r.Command + ", which is not " + a.Name, "Name another entry with --name"}}
 	case r.Off:
 		return []Check{{Warn, r.host.Name, as + " is switched off", "Switch it on in " + r.host.Title}}
+	case r.held:
+		return []Check{{OK, r.host.Name, as + " is not started: the file of a project can come from anybody", "doctor --host " + r.host.Name + " --project starts it"}}
 	case known:
 		return []Check{{OK, r.host.Name, as + ", as with " + first, ""}}
 	}

@@ -136,6 +136,20 @@ func TestWithoutAHostEachRegistrationIsStartedOnce(t *testing.T) {
 	}
 }
 
+func TestWhatAProjectNamesIsStartedOnlyWhereThatIsAsked(t *testing.T) {
+	w := newWorld(t)
+	w.registered(t, nil)
+	must(t, os.Rename(filepath.Join(w.state, ".cursor"), w.in(".cursor")))
+	for _, args := range [][]string{{"doctor"}, {"doctor", "--host", "cursor"}} {
+		r := w.must(t, 0, args...)
+		contains(t, "doctor", r.out, "is not started: the file of a project can come from anybody")
+		if strings.Contains(r.out, "answers as") {
+			t.Errorf("it was started:\n%s", r.out)
+		}
+	}
+	contains(t, "doctor", w.must(t, 0, "doctor", "--host", "cursor", "--project").out, "answers as version 1.2.3")
+}
+
 func TestDoctorSaysThatNothingIsRegistered(t *testing.T) {
 	w := newWorld(t)
 	contains(t, "doctor", w.must(t, 0, "doctor").out, "registered with no host")

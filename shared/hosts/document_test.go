@@ -81,6 +81,7 @@ func TestWhatCannotBeChangedSafelyIsRefused(t *testing.T) {
 		{"an alias", "goose", "x.yaml", "a: &x {b: 1}\nextensions: *x\n", "cannot"},
 		{"two documents", "goose", "x.yaml", "a: 1\n---\nb: 1\n", "more than one document"},
 		{"an inline table", "codex", "x.toml", "mcp_servers = {}\n", "cannot hold servers"},
+		{"brackets without end", "cursor", "x.json", `{"a": ` + strings.Repeat("[/*]*/\"]\",", 20_000), "nested too deeply"},
 		{"a list", "cursor", "x.json", `[]`, "cannot hold servers"},
 		{"a line of TOML that is none", "codex", "x.toml", "a = 1\nb =\n", "line 2"},
 		{"a line of YAML that is none", "goose", "x.yaml", "a: 1\nb: [\n", "line"},

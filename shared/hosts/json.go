@@ -11,6 +11,9 @@ import (
 
 // decodeJSON reads JSON that may have comments and trailing commas.
 func decodeJSON(text []byte) (any, error) {
+	if tooDeep(text) {
+		return nil, broken("it is nested too deeply", nil)
+	}
 	standard, err := hujson.Standardize(slices.Clone(text))
 	if err != nil {
 		return nil, broken(strings.TrimPrefix(err.Error(), "hujson: "), err)
@@ -22,6 +25,40 @@ func decodeJSON(text []byte) (any, error) {
 		return nil, broken(err.Error(), err)
 	}
 	return v, nil
+}
+
+// tooDeep says that brackets lie in each other more than maxDepth deep: the parser
+// calls itself for each, and a stack is not without end.
+func tooDeep(text []byte) bool {
+	const maxDepth = 10_000
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch rest := text[i:]; {
+		case rest[0] == '"':
+			i = quoteEnd(text, i) - 1
+		case bytes.HasPrefix(rest, []byte("/*")) || bytes.HasPrefix(rest, []byte("//")):
+			i += commentLength(rest) - 1
+		case rest[0] == '[' || rest[0] == '{':
+			if depth++; depth > maxDepth {
+				return true
+			}
+		case rest[0] == ']' || rest[0] == '}':
+			depth--
+		}
+	}
+	return false
+}
+
+// commentLength is the length of the comment that s begins with.
+func commentLength(s []byte) int {
+	end := "*/"
+	if s[1] == '/' {
+		end = "\n"
+	}
+	if n := bytes.Index(s[2:], []byte(end)); n >= 0 {
+		return 2 + n + len(end)
+	}
+	return len(s)
 }
 
 func putJSON(text []byte, p where, value any) ([]byte, error) {
@@ -145,11 +182,8 @@ func commaBehind(text []byte, from int) int {
 		case rest[0] == ',':
 			return i
 		case isSpace(rest[0]):
-		case bytes.HasPrefix(rest, []byte("/*")):
-			i += bytes.Index(rest, []byte("*/")) + 1
-		case bytes.HasPrefix(rest, []byte("//")):
-			line, _, _ := bytes.Cut(rest, []byte("\n"))
-			i += len(line)
+		case bytes.HasPrefix(rest, []byte("/*")) || bytes.HasPrefix(rest, []byte("//")):
+			i += commentLength(rest) - 1
 		default:
 			return -1
 		}
