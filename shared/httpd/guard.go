@@ -14,7 +14,7 @@ import (
 // ServeHTTP lets a request through to post, or refuses it. What is cheap to know is asked
 // first, and nobody without a token has anything read but the head of a request.
 func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.o.Pace)) // of a body that nobody reads
+	s.paced(w) // also a body that nobody reads
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")

@@ -51,25 +51,29 @@ func (s *served) post(w http.ResponseWriter, r *http.Request, who client) {
 // chunk is as much as must come, or go, within the pace.
 const chunk = 64 << 10
 
-// read takes the body as long as it keeps the pace.
+// paced is how long the next chunk may take to come.
+func (s *served) paced(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.o.Pace)) // where it cannot be set there is none
+}
+
+// read takes the body as long as it keeps the pace, which it is held to from its head on.
 func (s *served) read(w http.ResponseWriter, r *http.Request) ([]byte, *rejection) {
-	limits := http.NewResponseController(w)
 	from := http.MaxBytesReader(w, r.Body, int64(s.o.MaxBody))
 	var body bytes.Buffer
 	body.Grow(int(max(0, min(r.ContentLength, int64(s.o.MaxBody)))))
 	for {
-		_ = limits.SetReadDeadline(time.Now().Add(s.o.Pace)) // where it cannot be set there is none
 		_, err := io.CopyN(&body, from, chunk)
 		_, large := errors.AsType[*http.MaxBytesError](err)
 		switch {
 		case err == nil:
+			s.paced(w)
 			continue
 		case large:
 			return nil, s.tooLarge()
 		case err != io.EOF:
 			return nil, reject(http.StatusRequestTimeout, fault.TimedOut, "the body came too slowly, or not whole", "Send it again")
 		}
-		_ = limits.SetReadDeadline(time.Time{}) // a call takes as long as it takes
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a call takes as long as it takes
 		return body.Bytes(), nil
 	}
 }
@@ -108,12 +112,11 @@ func (s *served) call(out *reply, r *http.Request, from *session, id string, m r
 	defer cancel(nil)
 	dropped, forget := s.work.register(id, m, cancel)
 	defer forget()
-	stop := out.beat(s.o.Beat)
+	out.beat(s.o.Beat)
 	if m.IsListen() {
 		from.id = fmt.Sprintf("%s/listen/%d", from.id, s.streams.Add(1))
 		from.stream = m.ID
 		if err := s.h.RegisterSession(ctx, from); err != nil {
-			stop()
 			out.finish(http.StatusOK, rpc.InternalError(), m.ID)
 			return
 		}
@@ -121,7 +124,6 @@ func (s *served) call(out *reply, r *http.Request, from *session, id string, m r
 	}
 	response := s.h.HandleMessage(s.h.WithContext(s.o.Context(ctx, rpc.IDText(m.ID)), from), body)
 	from.notes.End()
-	stop()
 	if dropped() {
 		out.nothing()
 		return

@@ -25,8 +25,9 @@ type reply struct {
 	after   []func()
 
 	mu    sync.Mutex
-	begun bool // the stream
-	over  bool // the response is written
+	begun bool        // the stream
+	over  bool        // the response is written, or about to be
+	timer *time.Timer // of beat
 	err   error
 }
 
@@ -64,43 +65,39 @@ func (r *reply) message(line []byte) {
 }
 
 // beat lets a client that waits hear from time to time that it is waited with, so that
-// nothing in between takes the connection for dead. The function ends it.
-func (r *reply) beat(every time.Duration) (stop func()) {
+// nothing in between takes the connection for dead.
+func (r *reply) beat(every time.Duration) {
 	if !r.streams {
-		return func() {}
-	}
-	over := make(chan struct{})
-	go func() {
-		t := time.NewTicker(every)
-		defer t.Stop()
-		for {
-			select {
-			case <-t.C:
-				r.comment()
-			case <-over:
-				return
-			}
-		}
-	}()
-	return func() { close(over) }
-}
-
-func (r *reply) comment() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.over {
 		return
 	}
-	r.begin()
-	r.write([]byte(": waiting\n\n"))
-	r.flush()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.timer = time.AfterFunc(every, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.over {
+			return
+		}
+		r.begin()
+		r.write([]byte(": waiting\n\n"))
+		r.flush()
+		r.timer.Reset(every)
+	})
+}
+
+// end says that the response comes, and nothing else.
+func (r *reply) end() {
+	r.over = true
+	if r.timer != nil {
+		r.timer.Stop()
+	}
 }
 
 // finish writes the response; nothing can come after it.
 func (r *reply) finish(status int, response mcp.JSONRPCMessage, id json.RawMessage) {
 	line := r.s.lines.Encode(response, id)
 	r.mu.Lock()
-	r.over = true
+	r.end()
 	switch {
 	case !r.begun && !r.plain:
 		r.begin()
@@ -159,7 +156,7 @@ func (r *reply) accepted() { r.w.WriteHeader(http.StatusAccepted) }
 // nothing ends a request that the client cancelled: it is answered no more.
 func (r *reply) nothing() {
 	r.mu.Lock()
-	r.over = true
+	r.end()
 	if !r.begun {
 		r.w.WriteHeader(http.StatusNoContent)
 	}
