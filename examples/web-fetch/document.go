@@ -112,7 +112,7 @@ func (k *kept) keep(d *document) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.all, k.size = append(k.all, d), k.size+d.whole.Size
-	for k.size > keptBytes || d.whole.FetchedAt.Sub(k.all[0].whole.FetchedAt) > keptTime {
+	for len(k.all) > 0 && (k.size > keptBytes || d.whole.FetchedAt.Sub(k.all[0].whole.FetchedAt) > keptTime) {
 		k.size -= k.all[0].whole.Size
 		k.all = k.all[1:]
 	}

@@ -49,15 +49,6 @@ func TestEveryToolOnlyReadsAndSaysSo(t *testing.T) {
 	}
 }
 
-const toolListMax = 2_500 // bytes
-
-func TestTheToolListsAreTheGoldenOnesAndSmall(t *testing.T) {
-	for _, v := range everyVocabulary(&fetcher{}) {
-		c := mcptest.Start(t, "web-fetch", "--vocabulary", v.Name, "--audit-log", "off")
-		c.ToolList("testdata/tools/"+v.Name+".json", toolListMax)
-	}
-}
-
 func TestTheReadmeHasTheTablesOfTheCode(t *testing.T) {
 	parts := map[string]string{"flags": settings.Markdown(program().Settings())}
 	for _, v := range everyVocabulary(&fetcher{}) {

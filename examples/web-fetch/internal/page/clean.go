@@ -12,7 +12,7 @@ import (
 
 const (
 	maxLink  = 1000    // bytes of a link
-	maxLinks = 8 << 20 // bytes of all links of a page
+	maxLinks = 2 << 20 // bytes of all links of a page
 	maxImage = 300     // bytes of the source of an image
 	maxCells = 20_000  // of a table: its rows times its columns
 	maxSpan  = 20      // columns or rows of one cell

@@ -139,7 +139,7 @@ func TestWhatNoReaderSeesIsNotPassedOn(t *testing.T) {
 
 func TestCharactersThatMeanSomethingStay(t *testing.T) {
 	for _, s := range []string{
-		"👩‍👩‍👧 and ❤️‍🔥 and 1️⃣", "葛\U000E0100城市", "می‌خواهم", "ন্‍যা", "tab\tand\nline", "한국어 ﾊﾝｶｸ é ñ", "\u0600\u06DD", "a\uFFFDb",
+		"👩\u200d👩\u200d👧 and ❤️\u200d🔥 and 1️⃣", "葛\U000E0100城市", "می\u200cخواهم", "ন্\u200dযা", "tab\tand\nline", "한국어 ﾊﾝｶｸ é ñ", "\u0600\u06DD", "a\uFFFDb",
 	} {
 		count := 0
 		if got := visible(s, &count); got != s || count != 0 {
