@@ -20,7 +20,7 @@ import (
 // A block after <!-- not run: why --> is not run.
 var pages = []string{
 	"../../README.md", "../../docs/getting-started.md", "../../docs/security-model.md", "../../docs/audit.md", "../../docs/policy.md",
-	"../../docs/fleet.md", "../../docs/migrating-from-filesystem.md", "../../docs/migrating-from-mcp-shell-server.md",
+	"../../docs/fleet.md", "../../docs/http.md", "../../docs/migrating-from-filesystem.md", "../../docs/migrating-from-mcp-shell-server.md",
 	"../deploy/README.md",
 }
 
