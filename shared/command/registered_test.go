@@ -40,53 +40,90 @@ func script(t *testing.T, text string) string {
 	return path
 }
 
+// spoken is a server of a few lines, which starts at once: it answers in both eras,
+// and doctor.
+const spoken = `[ "$1" = doctor ] && { echo '[{"verdict":"ok","subject":"a model","text":"can read a bit"}]'; exit; }
+read -r hello
+echo '{"jsonrpc":"2.0","id":1,"result":{"serverInfo":{"version":"1.2.3"}}}'
+while read -r line; do
+	case $line in *tools/list*) echo '{"jsonrpc":"2.0","id":2,"result":{"tools":[{},{}]}}' ;; esac
+done
+`
+
+// speaking registers it, with a line before it.
+func (w *world) speaking(t *testing.T, before string) {
+	t.Helper()
+	w.registered(t, func(e map[string]any) { e["command"] = script(t, before+"\n"+spoken) })
+}
+
 func TestDoctorStartsWhatAHostHasRegistered(t *testing.T) {
 	w := newWorld(t)
 	w.registered(t, nil)
 	r := w.must(t, 0, "doctor", "--host", "cursor")
 	contains(t, "doctor", r.out, "ok    cursor        fake-server in ", "mcp.json answers as version 1.2.3 after ", "offers 2 tools",
-		"a model can read and change everything beneath "+w.dir+"; can start no program; cannot reach the network")
-	if strings.Contains(r.out, "bad ") || strings.Contains(r.out, "modern") {
-		t.Error(r.out)
+		"a model can read and change everything beneath "+w.dir+"; can start no program; cannot reach the network",
+		"warn  cursor        restriction: is off")
+	if strings.Contains(r.out, "protocol") {
+		t.Errorf("it does not speak both eras:\n%s", r.out)
 	}
-	asJSON := checks(t, w.must(t, 0, "doctor", "--host", "cursor", "--json"))
-	if asJSON["cursor"] == nil || len(asJSON) != 1 {
-		t.Errorf("got %v", asJSON)
+}
+
+func TestARegistrationIsToldAsJSONToo(t *testing.T) {
+	w := newWorld(t)
+	w.speaking(t, "")
+	if got := checks(t, w.must(t, 0, "doctor", "--host", "cursor", "--json")); got["cursor"]["verdict"] != "ok" || len(got) != 1 {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestARegisteredServerGetsTheEnvironmentOfAHost(t *testing.T) {
+	w := newWorld(t)
+	w.environ = append(w.environ, "SECRET=x", "PATH=/nowhere")
+	w.speaking(t, "env >"+w.in("env")+"; pwd >>"+w.in("env"))
+	w.must(t, 0, "doctor", "--host", "cursor")
+	env := read(t, w.in("env"))
+	contains(t, "its environment", env, "PATH=/usr/bin:", "HOME="+w.state, asServer+"=1", "\n"+w.state+"\n")
+	if strings.Contains(env, "SECRET") {
+		t.Errorf("it has %s", env)
 	}
 }
 
 func TestDoctorSaysWhatIsWrongWithARegistration(t *testing.T) {
+	set := func(key string, value any) func(*testing.T, *world) {
+		return func(t *testing.T, w *world) { w.registered(t, func(e map[string]any) { e[key] = value }) }
+	}
+	speaks := func(before string) func(*testing.T, *world) {
+		return func(t *testing.T, w *world) { w.speaking(t, before) }
+	}
 	for _, c := range []struct {
-		what   string
-		change func(*testing.T, *world, map[string]any)
-		code   int
-		says   string
+		what    string
+		prepare func(*testing.T, *world)
+		code    int
+		says    string
 	}{
-		{"no binary", func(_ *testing.T, w *world, e map[string]any) { e["command"] = w.in("fake-server") }, 1, "is not there"},
-		{"a binary that is none", func(t *testing.T, w *world, e map[string]any) {
+		{"no binary", set("command", "/nowhere/fake-server"), 1, "/nowhere/fake-server is not there"},
+		{"a binary that is none", func(t *testing.T, w *world) {
 			must(t, writeFile("fake-server", "x"))
-			e["command"] = w.in("fake-server")
+			set("command", w.in("fake-server"))(t, w)
 		}, 1, "cannot be executed"},
-		{"a name alone", func(_ *testing.T, _ *world, e map[string]any) { e["command"] = "fake-server" }, 1, "no absolute path"},
-		{"a directory that is gone", func(_ *testing.T, w *world, e map[string]any) { e["args"] = []string{"--allow-path", w.in("gone")} }, 1, "gone"},
-		{"a place to start in that is gone", func(_ *testing.T, w *world, e map[string]any) { e["cwd"] = w.in("gone") }, 1, "where it is started, is not there"},
-		{"an entry that is off", func(_ *testing.T, _ *world, e map[string]any) { e["disabled"] = true }, 0, "is switched off"},
-		{"the home directory", func(_ *testing.T, w *world, e map[string]any) { e["args"] = []string{"--allow-path", w.state} }, 0, "the whole home directory"},
-		{"settings that make no sense", func(_ *testing.T, _ *world, e map[string]any) { e["args"] = []string{"--alow-path", "x"} }, 1, "Did you mean --allow-path?"},
-		{"words on stdout", func(t *testing.T, w *world, e map[string]any) {
-			e["command"] = script(t, "[ \"$1\" = doctor ] || echo welcome\nexec "+w.executable+` "$@"`)
-		}, 0, `writes to stdout what is no message: "welcome"`},
-		{"an older version", func(t *testing.T, w *world, _ map[string]any) { w.program.Version = "1.3.0" }, 0, "is version 1.2.3, older than this one, 1.3.0"},
-		{"what ends at once", func(t *testing.T, _ *world, e map[string]any) {
-			e["command"] = script(t, "echo no library >&2; exit 1")
-		}, 1, "no library"},
-		{"what the host replaces", func(_ *testing.T, _ *world, e map[string]any) {
-			e["args"] = []string{"--allow-path", "${workspaceFolder}"}
-		}, 0, "only the host can replace"},
+		{"a name alone", set("command", "fake-server"), 1, "no absolute path"},
+		{"a place to start in that is gone", set("cwd", "/nowhere"), 1, "where it is started, is not there"},
+		{"an entry that is off", set("disabled", true), 0, "is switched off"},
+		{"what the host replaces", set("args", []string{"--allow-path", "${workspaceFolder}"}), 0, "only the host can replace"},
+		{"what ends at once", speaks("echo the directory is gone >&2; exit 1"), 1, "it wrote: the directory is gone"},
+		{"words on stdout", speaks(`[ "$1" = doctor ] || echo welcome`), 0, `writes to stdout what is no message: "welcome"`},
+		{"an older version", func(t *testing.T, w *world) { w.speaking(t, ""); w.program.Version = "1.3.0" }, 0, "is version 1.2.3, older than this one, 1.3.0"},
+		{"one era alone", speaks(`[ "$1" = doctor ] || { read -r hello; case $hello in *discover*) echo '{"jsonrpc":"2.0","id":1,"error":{"message":"unknown method"}}'; exit ;; esac
+			echo '{"jsonrpc":"2.0","id":1,"result":{}}'; read -r line; read -r line; echo '{"jsonrpc":"2.0","id":2,"result":{"tools":[]}}'; exit; }`),
+			0, "does not speak the protocol of 2026-07-28: it refuses server/discover: unknown method"},
+		{"a refusal", speaks(`echo '{"jsonrpc":"2.0","id":1,"error":{"message":"too many"}}'`), 1, "it refuses initialize: too many"},
+		{"one that cannot examine itself", speaks(`[ "$1" = doctor ] && exit 2`), 0, "does not say what a model can touch"},
+		{"what it finds itself", speaks(`[ "$1" = doctor ] && { echo '[{"verdict":"warn","subject":"directory","text":"is the whole home"},{"verdict":"ok","subject":"x","text":"y"}]'; exit; }`), 0, "warn  cursor        directory: is the whole home"},
+		{"what it finds bad itself", speaks(`[ "$1" = doctor ] && { echo '[{"verdict":"bad","subject":"directory","text":"is gone"}]'; exit 1; }`), 1, "bad   cursor        directory: is gone"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			w := newWorld(t)
-			w.registered(t, func(e map[string]any) { c.change(t, w, e) })
+			c.prepare(t, w)
 			contains(t, "doctor", w.must(t, c.code, "doctor", "--host", "cursor").out, c.says)
 		})
 	}
@@ -122,7 +159,7 @@ func alive(pid string) bool {
 
 func TestWithoutAHostEachRegistrationIsStartedOnce(t *testing.T) {
 	w := newWorld(t)
-	w.registered(t, nil)
+	w.speaking(t, "")
 	text := read(t, filepath.Join(w.state, ".cursor", "mcp.json"))
 	for _, file := range []string{".gemini/settings.json", ".codeium/windsurf/mcp_config.json"} {
 		path := filepath.Join(w.state, file)
@@ -138,7 +175,7 @@ func TestWithoutAHostEachRegistrationIsStartedOnce(t *testing.T) {
 
 func TestWhatAProjectNamesIsStartedOnlyWhereThatIsAsked(t *testing.T) {
 	w := newWorld(t)
-	w.registered(t, nil)
+	w.speaking(t, "")
 	must(t, os.Rename(filepath.Join(w.state, ".cursor"), w.in(".cursor")))
 	for _, args := range [][]string{{"doctor"}, {"doctor", "--host", "cursor"}} {
 		r := w.must(t, 0, args...)
