@@ -2,9 +2,12 @@ package mcptest
 
 import (
 	"encoding/json"
+	"encoding/pem"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 )
@@ -12,7 +15,8 @@ import (
 // Collector is an OpenTelemetry collector on the loopback: it takes OTLP over HTTP as JSON,
 // and keeps all of it.
 type Collector struct {
-	URL string
+	URL         string
+	Certificate string // of TLS: a file; empty where there is none
 
 	mu     sync.Mutex
 	bodies map[string][][]byte // by path
@@ -22,20 +26,37 @@ type Collector struct {
 func NewCollector(t testing.TB) *Collector {
 	t.Helper()
 	c := &Collector{bodies: map[string][][]byte{}}
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil || r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/json" {
-			http.Error(w, "this takes OTLP as JSON", http.StatusBadRequest)
-			return
-		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.bodies[r.URL.Path] = append(c.bodies[r.URL.Path], body)
-		io.WriteString(w, "{}") //nolint:errcheck // a client that is gone needs no answer
-	}))
+	s := httptest.NewServer(c)
 	t.Cleanup(s.Close)
 	c.URL = s.URL
 	return c
+}
+
+// NewTLSCollector starts one that is reached by https.
+func NewTLSCollector(t testing.TB) *Collector {
+	t.Helper()
+	c := &Collector{bodies: map[string][][]byte{}, Certificate: filepath.Join(t.TempDir(), "cert.pem")}
+	s := httptest.NewTLSServer(c)
+	t.Cleanup(s.Close)
+	c.URL = s.URL
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+	if err := os.WriteFile(c.Certificate, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// ServeHTTP takes a message.
+func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil || r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/json" {
+		http.Error(w, "this takes OTLP as JSON", http.StatusBadRequest)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.bodies[r.URL.Path] = append(c.bodies[r.URL.Path], body)
+	io.WriteString(w, "{}") //nolint:errcheck // a client that is gone needs no answer
 }
 
 // Bodies are the messages that came for a path, as "/v1/traces".
