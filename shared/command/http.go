@@ -36,7 +36,7 @@ func (a *app) fitting(set *settings.Set) error {
 
 func (a *app) fittingHTTP(set *settings.Set) error {
 	switch {
-	case set.Bool("follow-roots"):
+	case !a.Pathless && set.Bool("follow-roots"):
 		return fault.New(fault.Misconfigured, "over HTTP no client can be asked for its roots, and follow-roots would not narrow anything",
 			"Leave --follow-roots out, and name the directories with --allow-path")
 	case a.Runs && set.Text("token-file") == "":
@@ -54,7 +54,7 @@ func (a *app) fittingHTTP(set *settings.Set) error {
 
 // within is the directory that is handed out and holds a file, or "".
 func (a *app) within(set *settings.Set, file string) string {
-	if file == "" {
+	if file == "" || a.Pathless {
 		return ""
 	}
 	dirs := set.List("allow-path")

@@ -3,6 +3,7 @@
 package command_test
 
 import (
+	"context"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -10,8 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/multiollama/mcp-server/shared/command"
 	"github.com/multiollama/mcp-server/shared/mcptest"
 	"github.com/multiollama/mcp-server/shared/restrict"
+	"github.com/multiollama/mcp-server/shared/settings"
 )
 
 const token = "0123456789abcdef0123456789abcdef"
@@ -101,6 +104,15 @@ func TestWhatStopsAServerOverHTTP(t *testing.T) {
 			contains(t, "stderr", w.must(t, 2, append([]string{"--transport", "http"}, c.args...)...).errors, append(c.says, "SYSTEM_003")...)
 		})
 	}
+}
+
+func TestAServerWithoutPathsIsServedOverHTTPToo(t *testing.T) {
+	w := newWorld(t)
+	w.program.Pathless = true
+	w.program.Open = func(context.Context, *settings.Set, command.Own) (*command.Service, error) {
+		return &command.Service{Vocabularies: vocabularies}, nil
+	}
+	contains(t, "doctor", w.must(t, 0, "doctor", "--host", "none", "--restrict", "off", "--transport", "http", "--token-file", tokens(t)).out, "only this machine reaches")
 }
 
 func TestDoctorSaysWhoCanCallAndHow(t *testing.T) {

@@ -150,7 +150,7 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:           a.Name,
 		Short:         a.Title,
-		Long:          a.Title + "\n\n" + a.Doc + "\n\nWithout a command it serves MCP on stdin and stdout.",
+		Long:          a.Title + "\n\n" + a.Doc + "\n\nWithout a command it serves MCP on stdin and stdout, or over HTTP (--transport http).",
 		Version:       a.version().Version,
 		Args:          a.noCommand,
 		RunE:          a.serve,

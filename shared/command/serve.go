@@ -19,12 +19,12 @@ const drain = 4 * time.Second
 
 func (a *app) serveCommand() *cobra.Command {
 	if a.Pathless {
-		return &cobra.Command{Use: "serve", Short: "Serve MCP on stdin and stdout (as without a command)", Args: a.noCommand, RunE: a.serve}
+		return &cobra.Command{Use: "serve", Short: "Serve MCP on stdin and stdout, or over HTTP (as without a command)", Args: a.noCommand, RunE: a.serve}
 	}
 	return &cobra.Command{
 		Use:   "serve [DIR …]",
-		Short: "Serve MCP on stdin and stdout (as without a command)",
-		Long: "Serve MCP on stdin and stdout (as without a command). Every DIR is allowed as if it\n" +
+		Short: "Serve MCP on stdin and stdout, or over HTTP (as without a command)",
+		Long: "Serve MCP on stdin and stdout, or over HTTP (as without a command). Every DIR is allowed as if it\n" +
 			"stood behind --allow-path: for hosts that can only append what a person picked.",
 		Args: arguments(0, -1),
 		RunE: func(c *cobra.Command, dirs []string) error {
