@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -18,8 +20,9 @@ import (
 // What a recall looks at is bounded, however many memories there are: of each token so
 // many of the newest memories that have it, and of all tokens together so many.
 const (
-	mostOfToken = 5_000
-	mostOfAll   = 30_000
+	mostOfToken = 2_000
+	mostOfAll   = 16_000
+	mostInOrder = 20_000 // of the rarest token, to look for memories that have all of them
 )
 
 // Found is what a recall answers, the best first.
@@ -66,25 +69,26 @@ func (s *Store) recall(ctx context.Context, tokens []string, limit int) (Found, 
 // score says how well memories match: by the sum of what each token is worth that they
 // have. whole says that no memory with one of them was left out.
 func score(ctx context.Context, tx *sql.Tx, tokens []string) (scores map[int64]float64, whole bool, err error) {
-	var newest int64 // the ID of a memory tells how many there are, or were
-	if err := tx.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM memories`).Scan(&newest); err != nil {
+	last, err := newest(ctx, tx) // tells how many memories there are, or were
+	if err != nil {
 		return nil, false, err
 	}
 	scores, whole = map[int64]float64{}, true
-	most, all := min(mostOfToken, mostOfAll/len(tokens)), 0.0
+	most, rarest, all := min(mostOfToken, mostOfAll/len(tokens)), float64(last), 0.0
 	for _, token := range tokens {
 		ids, err := having(ctx, tx, quoted(token), most)
 		if err != nil {
 			return nil, false, err
 		}
-		whole = whole && len(ids) < most
-		worth := worthOf(ids, most, newest)
+		with := estimate(ids, most, last)
+		worth := worthOf(with, float64(last))
 		for _, id := range ids {
 			scores[id] += worth
 		}
-		all += worth
+		whole = whole && len(ids) < most
+		rarest, all = min(rarest, with), all+worth
 	}
-	if whole || len(tokens) == 1 {
+	if whole || len(tokens) == 1 || rarest > mostInOrder {
 		return scores, whole, nil
 	}
 	// A memory that has all the tokens may be older than those looked at.
@@ -95,33 +99,38 @@ func score(ctx context.Context, tx *sql.Tx, tokens []string) (scores map[int64]f
 	return scores, whole, err
 }
 
-// having is the newest memories that match an expression of FTS5, at most so many.
+// having is the newest memories that match an expression of FTS5, at most so many. They
+// come as one text: a row for each would take most of the time of a recall.
 func having(ctx context.Context, tx *sql.Tx, match string, most int) ([]int64, error) {
-	rows, err := tx.QueryContext(ctx, `SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?`, match, most)
-	if err != nil {
+	var list string
+	err := tx.QueryRowContext(ctx, `SELECT coalesce(group_concat(rowid), '') FROM
+		(SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?)`, match, most).Scan(&list)
+	if err != nil || list == "" {
 		return nil, err
 	}
-	defer rows.Close() // what it says, Err says too
-	var ids []int64
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
+	ids := make([]int64, 0, strings.Count(list, ",")+1)
+	for word := range strings.SplitSeq(list, ",") {
+		id, err := strconv.ParseInt(word, 10, 64)
+		if err != nil {
+			return nil, errors.Join(errDamaged, err)
 		}
 		ids = append(ids, id)
 	}
-	return ids, rows.Err()
+	return ids, nil
 }
 
-// worthOf is the more, the fewer memories have a token: its inverse document frequency
-// as BM25 has it. Where not all were looked at, those that were tell how dense they lie.
-func worthOf(ids []int64, most int, newest int64) float64 {
-	with, of := float64(len(ids)), float64(newest)
-	if len(ids) == most {
-		with *= of / float64(newest-ids[most-1]+1)
+// estimate is how many memories have a token. Where not all were looked at, those that
+// were tell how dense they lie.
+func estimate(ids []int64, most int, last int64) float64 {
+	if len(ids) < most {
+		return float64(len(ids))
 	}
-	return math.Log1p(max(0, of-with+0.5) / (with + 0.5))
+	return float64(len(ids)) * float64(last) / float64(last-slices.Min(ids)+1)
 }
+
+// worthOf is the more, the fewer of all memories have a token: its inverse document
+// frequency as BM25 has it.
+func worthOf(with, of float64) float64 { return math.Log1p(max(0, of-with+0.5) / (with + 0.5)) }
 
 // quoted is a token as FTS5 takes it for a string and nothing else. It holds no
 // quotation mark (see package words).

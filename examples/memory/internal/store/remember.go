@@ -44,13 +44,8 @@ func (s *Store) Remember(ctx context.Context, n Note) (id int64, isNew bool, err
 }
 
 func (s *Store) insert(ctx context.Context, tx *sql.Tx, n Note) (int64, error) {
-	var count int
-	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM memories`).Scan(&count); err != nil {
+	if err := s.room(ctx, tx); err != nil {
 		return 0, err
-	}
-	if count >= s.limits.Memories {
-		return 0, fault.New(fault.LimitReached, fmt.Sprintf("there are %d memories already, which is the limit", count),
-			"Ask the person who runs this server to forget some").With("limit", s.limits.Memories)
 	}
 	now := s.limits.Clock().UnixMicro()
 	done, err := tx.ExecContext(ctx, `INSERT INTO memories (digest, content, category, tags, created, updated) VALUES (?, ?, ?, ?, ?, ?)`,
@@ -63,6 +58,26 @@ func (s *Store) insert(ctx context.Context, tx *sql.Tx, n Note) (int64, error) {
 		return 0, err
 	}
 	return id, index(ctx, tx, Memory{ID: id, Note: n})
+}
+
+// room says that one more memory may be kept. There are never more than the newest ID
+// says, which costs less than counting.
+func (s *Store) room(ctx context.Context, tx *sql.Tx) error {
+	count, err := newest(ctx, tx)
+	if err == nil && count >= int64(s.limits.Memories) {
+		err = tx.QueryRowContext(ctx, `SELECT count(*) FROM memories`).Scan(&count)
+	}
+	if err == nil && count >= int64(s.limits.Memories) {
+		err = fault.New(fault.LimitReached, fmt.Sprintf("there are %d memories already, which is the limit", count),
+			"Ask the person who runs this server to forget some").With("limit", s.limits.Memories)
+	}
+	return err
+}
+
+// newest is the greatest ID, 0 where there is none.
+func newest(ctx context.Context, tx *sql.Tx) (id int64, err error) {
+	err = tx.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM memories`).Scan(&id)
+	return id, err
 }
 
 func (s *Store) update(ctx context.Context, tx *sql.Tx, old Memory, n Note) error {

@@ -44,6 +44,9 @@ func (s *Store) change(ctx context.Context, do func(*sql.Tx) error) error {
 	if err != nil && ctx.Err() != nil {
 		return fault.From(ctx.Err()).Because(err) // SQLite calls it a lock that it waited for
 	}
+	if errors.Is(err, sqlite3.IOERR) {
+		err = errors.Join(s.try(), err)
+	}
 	return coded(err)
 }
 
@@ -57,6 +60,17 @@ func (s *Store) transact(ctx context.Context, do func(*sql.Tx) error) error {
 		return err
 	}
 	return tx.Commit()
+}
+
+// try writes and removes a file beside the database, and is what the system says to
+// that: of a write that failed SQLite says only that it did (go-sqlite3 0.37).
+func (s *Store) try() error {
+	f, err := os.CreateTemp(dirOf(s.file), ".probe-")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(make([]byte, 256<<10))
+	return errors.Join(err, f.Close(), os.Remove(f.Name()))
 }
 
 // errDamaged is for what SQLite takes for whole and cannot be.
