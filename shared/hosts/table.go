@@ -3,13 +3,13 @@ package hosts
 import (
 	"encoding/base64"
 	"net/url"
+	"slices"
 	"strings"
 )
 
 // Host is a program that starts MCP servers: where its configuration lies, what
-// a server looks like in it, and what else one should know. Known from the
-// hosts' public documentation, November 2026; a path that could not be
-// confirmed says so.
+// a server looks like in it, and what else one should know. A path that could not
+// be confirmed says so.
 type Host struct {
 	Name  string
 	Title string
@@ -45,168 +45,170 @@ type shape struct {
 }
 
 // All is the table.
-func All() []Host {
-	return []Host{
-		{
-			Name: "claude-desktop", Title: "Claude Desktop",
-			where: []place{
-				{os: "darwin", path: "~/Library/Application Support/Claude/claude_desktop_config.json"},
-				{os: "windows", path: `%APPDATA%\Claude\claude_desktop_config.json`},
-				{path: "~/.config/Claude/claude_desktop_config.json"},
-			},
-			shapes: beneath("mcpServers", plain),
-			Note:   "Restart Claude Desktop afterwards. It ends a call after about a minute",
+func All() []Host { return slices.Clone(table) }
+
+// table is known from the hosts' public documentation, November 2026. Nothing
+// changes it.
+var table = []Host{
+	{
+		Name: "claude-desktop", Title: "Claude Desktop",
+		where: []place{
+			{os: "darwin", path: "~/Library/Application Support/Claude/claude_desktop_config.json"},
+			{os: "windows", path: `%APPDATA%\Claude\claude_desktop_config.json`},
+			{path: "~/.config/Claude/claude_desktop_config.json"},
 		},
-		{
-			Name: "claude-code", Title: "Claude Code",
-			where:  []place{{path: "~/.claude.json"}, {path: ".mcp.json", project: true}},
-			moved:  moved{"CLAUDE_CONFIG_DIR", "~"},
-			shapes: beneath("mcpServers", typed("stdio")), expands: "${",
-			run: func(e Entry) []string {
-				return append([]string{"claude", "mcp", "add", "--scope", "user", e.Name, "--", e.Command}, e.Args...)
-			},
+		shapes: beneath("mcpServers", plain),
+		Note:   "Restart Claude Desktop afterwards. It ends a call after about a minute",
+	},
+	{
+		Name: "claude-code", Title: "Claude Code",
+		where:  []place{{path: "~/.claude.json"}, {path: ".mcp.json", project: true}},
+		moved:  moved{"CLAUDE_CONFIG_DIR", "~"},
+		shapes: beneath("mcpServers", typed("stdio")), expands: "${",
+		run: func(e Entry) []string {
+			return append([]string{"claude", "mcp", "add", "--scope", "user", e.Name, "--", e.Command}, e.Args...)
 		},
-		{
-			Name: "vscode", Title: "VS Code",
-			where: []place{
-				{os: "darwin", path: "~/Library/Application Support/Code/User/mcp.json"},
-				{os: "windows", path: `%APPDATA%\Code\User\mcp.json`},
-				{path: "~/.config/Code/User/mcp.json"},
-				{path: ".vscode/mcp.json", project: true},
-			},
-			shapes: beneath("servers", typed("stdio")), expands: "${",
-			run:  func(e Entry) []string { return []string{"code", "--add-mcp", compact(named(e))} },
-			link: func(e Entry) string { return "vscode:mcp/install?" + percent(compact(named(e))) },
-			Note: "VS Code approves by itself what a server does that it runs in its own sandbox",
+	},
+	{
+		Name: "vscode", Title: "VS Code",
+		where: []place{
+			{os: "darwin", path: "~/Library/Application Support/Code/User/mcp.json"},
+			{os: "windows", path: `%APPDATA%\Code\User\mcp.json`},
+			{path: "~/.config/Code/User/mcp.json"},
+			{path: ".vscode/mcp.json", project: true},
 		},
-		{
-			Name: "visual-studio", Title: "Visual Studio",
-			where:  []place{{os: "windows", path: `%USERPROFILE%\.mcp.json`}, {path: ".mcp.json", project: true}},
-			shapes: beneath("servers", typed("stdio")),
+		shapes: beneath("servers", typed("stdio")), expands: "${",
+		run:  func(e Entry) []string { return []string{"code", "--add-mcp", compact(named(e))} },
+		link: func(e Entry) string { return "vscode:mcp/install?" + percent(compact(named(e))) },
+		Note: "VS Code approves by itself what a server does that it runs in its own sandbox",
+	},
+	{
+		Name: "visual-studio", Title: "Visual Studio",
+		where:  []place{{os: "windows", path: `%USERPROFILE%\.mcp.json`}, {path: ".mcp.json", project: true}},
+		shapes: beneath("servers", typed("stdio")),
+	},
+	{
+		Name: "cursor", Title: "Cursor",
+		where:  []place{{path: "~/.cursor/mcp.json"}, {path: ".cursor/mcp.json", project: true}},
+		shapes: beneath("mcpServers", plain), expands: "${",
+		link: func(e Entry) string { return installLink("https://cursor.com/en/install-mcp", e) },
+	},
+	{
+		Name: "windsurf", Title: "Windsurf",
+		where:  []place{{path: "~/.codeium/windsurf/mcp_config.json"}},
+		shapes: beneath("mcpServers", plain),
+	},
+	{
+		Name: "codex", Title: "Codex",
+		where:  []place{{path: "~/.codex/config.toml"}, {path: ".codex/config.toml", project: true, note: "where Codex trusts it"}},
+		moved:  moved{"CODEX_HOME", "~/.codex"},
+		shapes: beneath("mcp_servers", plain),
+		run: func(e Entry) []string {
+			return append([]string{"codex", "mcp", "add", e.Name, "--", e.Command}, e.Args...)
 		},
-		{
-			Name: "cursor", Title: "Cursor",
-			where:  []place{{path: "~/.cursor/mcp.json"}, {path: ".cursor/mcp.json", project: true}},
-			shapes: beneath("mcpServers", plain), expands: "${",
-			link: func(e Entry) string { return installLink("https://cursor.com/en/install-mcp", e) },
+		Note: "Codex ends a call after 60 s unless tool_timeout_sec says otherwise",
+	},
+	{
+		Name: "gemini-cli", Title: "Gemini CLI",
+		where:  []place{{path: "~/.gemini/settings.json"}, {path: ".gemini/settings.json", project: true}},
+		shapes: beneath("mcpServers", plain), expands: "$",
+	},
+	{
+		Name: "goose", Title: "goose",
+		where: []place{
+			{os: "windows", path: `%APPDATA%\Block\goose\config\config.yaml`},
+			{path: "~/.config/goose/config.yaml"},
 		},
-		{
-			Name: "windsurf", Title: "Windsurf",
-			where:  []place{{path: "~/.codeium/windsurf/mcp_config.json"}},
-			shapes: beneath("mcpServers", plain),
+		shapes: beneath("extensions", func(e Entry) tree {
+			return tree{{"name", e.Name}, {"type", "stdio"}, {"enabled", true},
+				{"cmd", e.Command}, {"args", e.Args}, {"timeout", 300}}
+		}),
+	},
+	{
+		Name: "zed", Title: "Zed",
+		where:  []place{{os: "windows", path: `%APPDATA%\Zed\settings.json`}, {path: "~/.config/zed/settings.json"}},
+		shapes: beneath("context_servers", func(e Entry) tree { return append(tree{{"source", "custom"}}, plain(e)...) }),
+	},
+	{
+		Name: "lm-studio", Title: "LM Studio",
+		where: []place{
+			{path: "~/.lmstudio/mcp.json", note: "not confirmed"},
+			{path: "~/.cache/lm-studio/mcp.json", note: "in some versions, not confirmed"},
 		},
-		{
-			Name: "codex", Title: "Codex",
-			where:  []place{{path: "~/.codex/config.toml"}, {path: ".codex/config.toml", project: true, note: "where Codex trusts it"}},
-			moved:  moved{"CODEX_HOME", "~/.codex"},
-			shapes: beneath("mcp_servers", plain),
-			run: func(e Entry) []string {
-				return append([]string{"codex", "mcp", "add", e.Name, "--", e.Command}, e.Args...)
-			},
-			Note: "Codex ends a call after 60 s unless tool_timeout_sec says otherwise",
+		shapes: beneath("mcpServers", plain),
+		link:   func(e Entry) string { return installLink("lmstudio://add_mcp", e) },
+	},
+	{
+		Name: "cline", Title: "Cline",
+		where: []place{
+			{os: "darwin", path: "~/Library/Application Support/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"},
+			{os: "windows", path: `%APPDATA%\Code\User\globalStorage\saoudrizwan.claude-dev\settings\cline_mcp_settings.json`},
+			{path: "~/.config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"},
+			{os: everywhere, path: "~/.cline/mcp.json", note: "for its command line"},
 		},
-		{
-			Name: "gemini-cli", Title: "Gemini CLI",
-			where:  []place{{path: "~/.gemini/settings.json"}, {path: ".gemini/settings.json", project: true}},
-			shapes: beneath("mcpServers", plain), expands: "$",
+		shapes: beneath("mcpServers", func(e Entry) tree { return append(plain(e), member{"disabled", false}) }),
+	},
+	{
+		Name: "roo", Title: "Roo Code",
+		where: []place{
+			{os: "darwin", path: "~/Library/Application Support/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json", note: "not confirmed"},
+			{os: "windows", path: `%APPDATA%\Code\User\globalStorage\rooveterinaryinc.roo-cline\settings\mcp_settings.json`, note: "not confirmed"},
+			{path: "~/.config/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json", note: "not confirmed"},
+			{path: ".roo/mcp.json", project: true},
 		},
-		{
-			Name: "goose", Title: "goose",
-			where: []place{
-				{os: "windows", path: `%APPDATA%\Block\goose\config\config.yaml`},
-				{path: "~/.config/goose/config.yaml"},
-			},
-			shapes: beneath("extensions", func(e Entry) tree {
-				return tree{{"name", e.Name}, {"type", "stdio"}, {"enabled", true},
-					{"cmd", e.Command}, {"args", e.Args}, {"timeout", 300}}
-			}),
+		shapes: beneath("mcpServers", plain), expands: "${",
+	},
+	{
+		Name: "continue", Title: "Continue",
+		where:  []place{{path: "~/.continue/config.yaml"}, {path: ".continue/mcpServers/NAME.yaml", project: true}},
+		shapes: []shape{{under: []string{"mcpServers"}, list: true, entry: named}}, expands: "${",
+		head: func(e Entry) tree {
+			return tree{{"name", e.Name}, {"version", "1.0.0"}, {"schema", "v1"}}
 		},
-		{
-			Name: "zed", Title: "Zed",
-			where:  []place{{os: "windows", path: `%APPDATA%\Zed\settings.json`}, {path: "~/.config/zed/settings.json"}},
-			shapes: beneath("context_servers", func(e Entry) tree { return append(tree{{"source", "custom"}}, plain(e)...) }),
-		},
-		{
-			Name: "lm-studio", Title: "LM Studio",
-			where: []place{
-				{path: "~/.lmstudio/mcp.json", note: "not confirmed"},
-				{path: "~/.cache/lm-studio/mcp.json", note: "in some versions, not confirmed"},
-			},
-			shapes: beneath("mcpServers", plain),
-			link:   func(e Entry) string { return installLink("lmstudio://add_mcp", e) },
-		},
-		{
-			Name: "cline", Title: "Cline",
-			where: []place{
-				{os: "darwin", path: "~/Library/Application Support/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"},
-				{os: "windows", path: `%APPDATA%\Code\User\globalStorage\saoudrizwan.claude-dev\settings\cline_mcp_settings.json`},
-				{path: "~/.config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"},
-				{os: everywhere, path: "~/.cline/mcp.json", note: "for its command line"},
-			},
-			shapes: beneath("mcpServers", func(e Entry) tree { return append(plain(e), member{"disabled", false}) }),
-		},
-		{
-			Name: "roo", Title: "Roo Code",
-			where: []place{
-				{os: "darwin", path: "~/Library/Application Support/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json", note: "not confirmed"},
-				{os: "windows", path: `%APPDATA%\Code\User\globalStorage\rooveterinaryinc.roo-cline\settings\mcp_settings.json`, note: "not confirmed"},
-				{path: "~/.config/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json", note: "not confirmed"},
-				{path: ".roo/mcp.json", project: true},
-			},
-			shapes: beneath("mcpServers", plain), expands: "${",
-		},
-		{
-			Name: "continue", Title: "Continue",
-			where:  []place{{path: "~/.continue/config.yaml"}, {path: ".continue/mcpServers/NAME.yaml", project: true}},
-			shapes: []shape{{under: []string{"mcpServers"}, list: true, entry: named}}, expands: "${",
-			head: func(e Entry) tree {
-				return tree{{"name", e.Name}, {"version", "1.0.0"}, {"schema", "v1"}}
-			},
-		},
-		{
-			Name: "opencode", Title: "opencode",
-			where: []place{{path: "~/.config/opencode/opencode.json"}, {path: "opencode.json", project: true}},
-			shapes: append(beneath("mcp", func(e Entry) tree { return append(oneCommand(e), member{"enabled", true}) }),
-				shape{under: []string{"mcp", "servers"}, entry: oneCommand}),
-			expands: "{",
-			Note:    "From version 2 on, the entry lies beneath mcp.servers",
-		},
-		{
-			Name: "jetbrains", Title: "JetBrains AI Assistant",
-			dialog: "Settings > Tools > AI Assistant > Model Context Protocol, Add, As JSON",
-			shapes: beneath("mcpServers", plain),
-		},
-		{
-			Name: "junie", Title: "Junie",
-			where:  []place{{path: "~/.junie/mcp/mcp.json"}, {path: ".junie/mcp/mcp.json", project: true}},
-			shapes: beneath("mcpServers", plain),
-		},
-		{
-			Name: "copilot-cli", Title: "GitHub Copilot CLI",
-			where:  []place{{path: "~/.copilot/mcp-config.json"}},
-			shapes: beneath("mcpServers", func(e Entry) tree { return append(typed("local")(e), member{"tools", []string{"*"}}) }),
-		},
-		{
-			Name: "kiro", Title: "Kiro",
-			where:  []place{{path: "~/.kiro/settings/mcp.json"}, {path: ".kiro/settings/mcp.json", project: true}},
-			shapes: beneath("mcpServers", plain), expands: "${",
-		},
-		{
-			Name: "crush", Title: "crush",
-			where:  []place{{path: "~/.config/crush/crush.json"}, {path: ".crush.json", project: true}},
-			shapes: beneath("mcp", typed("stdio")), expands: "$",
-		},
-		{
-			Name: "mcphost", Title: "mcphost (ollama)",
-			where:  []place{{path: "~/.mcphost.json"}, {path: "~/.mcphost.yml", note: "where it is there"}},
-			shapes: beneath("mcpServers", oneCommand), expands: "${",
-		},
-		{
-			Name: "antigravity", Title: "Antigravity",
-			where:  []place{{path: "~/.gemini/antigravity/mcp_config.json"}},
-			shapes: beneath("mcpServers", plain),
-		},
-	}
+	},
+	{
+		Name: "opencode", Title: "opencode",
+		where: []place{{path: "~/.config/opencode/opencode.json"}, {path: "opencode.json", project: true}},
+		shapes: append(beneath("mcp", func(e Entry) tree { return append(oneCommand(e), member{"enabled", true}) }),
+			shape{under: []string{"mcp", "servers"}, entry: oneCommand}),
+		expands: "{",
+		Note:    "From version 2 on, the entry lies beneath mcp.servers",
+	},
+	{
+		Name: "jetbrains", Title: "JetBrains AI Assistant",
+		dialog: "Settings > Tools > AI Assistant > Model Context Protocol, Add, As JSON",
+		shapes: beneath("mcpServers", plain),
+	},
+	{
+		Name: "junie", Title: "Junie",
+		where:  []place{{path: "~/.junie/mcp/mcp.json"}, {path: ".junie/mcp/mcp.json", project: true}},
+		shapes: beneath("mcpServers", plain),
+	},
+	{
+		Name: "copilot-cli", Title: "GitHub Copilot CLI",
+		where:  []place{{path: "~/.copilot/mcp-config.json"}},
+		shapes: beneath("mcpServers", func(e Entry) tree { return append(typed("local")(e), member{"tools", []string{"*"}}) }),
+	},
+	{
+		Name: "kiro", Title: "Kiro",
+		where:  []place{{path: "~/.kiro/settings/mcp.json"}, {path: ".kiro/settings/mcp.json", project: true}},
+		shapes: beneath("mcpServers", plain), expands: "${",
+	},
+	{
+		Name: "crush", Title: "crush",
+		where:  []place{{path: "~/.config/crush/crush.json"}, {path: ".crush.json", project: true}},
+		shapes: beneath("mcp", typed("stdio")), expands: "$",
+	},
+	{
+		Name: "mcphost", Title: "mcphost (ollama)",
+		where:  []place{{path: "~/.mcphost.json"}, {path: "~/.mcphost.yml", note: "where it is there"}},
+		shapes: beneath("mcpServers", oneCommand), expands: "${",
+	},
+	{
+		Name: "antigravity", Title: "Antigravity",
+		where:  []place{{path: "~/.gemini/antigravity/mcp_config.json"}},
+		shapes: beneath("mcpServers", plain),
+	},
 }
 
 // Names are the names of all hosts.
