@@ -19,12 +19,10 @@ func fetcherOf(t *testing.T, s site) *fetcher {
 	if !ok {
 		t.Fatal(s.address())
 	}
-	f := &fetcher{
+	return &fetcher{
 		guard: dial.New(dial.Options{Open: []dial.Opening{opening}}),
 		bytes: 100_000, answer: 1000, redirects: 3, timeout: time.Minute, turns: make(chan struct{}, 1), now: time.Now,
 	}
-	t.Cleanup(func() { f.guard.Close() })
-	return f
 }
 
 func code(err error) fault.Code {

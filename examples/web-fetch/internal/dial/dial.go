@@ -51,7 +51,6 @@ type Guard struct {
 const (
 	connectTime   = 10 * time.Second
 	handshakeTime = 10 * time.Second
-	idleTime      = 30 * time.Second
 )
 
 // maxHeader is the bytes of the header of an answer.
@@ -69,20 +68,11 @@ func New(o Options) *Guard {
 		DialContext:            dialer.DialContext, // and no Proxy
 		TLSClientConfig:        &tls.Config{RootCAs: o.Roots, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    handshakeTime,
-		IdleConnTimeout:        idleTime,
-		MaxIdleConns:           16,
+		DisableKeepAlives:      true, // a server has nothing to say once its answer is read
 		MaxResponseHeaderBytes: maxHeader,
 		ForceAttemptHTTP2:      true,
 	}
 	return g
-}
-
-// Close ends the connections that wait for another request.
-func (g *Guard) Close() error {
-	if g.http != nil {
-		g.http.CloseIdleConnections()
-	}
-	return nil
 }
 
 // control is asked by every socket before it connects.

@@ -28,7 +28,7 @@ func TestAPageComesWithWhereItCameFrom(t *testing.T) {
 		w.Header().Set("Content-Type", "text/plain")
 		fmt.Fprintf(w, "%s %s", r.UserAgent(), r.Header.Get("Accept"))
 	})
-	g := guardWith(t, Options{Open: []Opening{s.opening()}, Agent: "tester"})
+	g := New(Options{Open: []Opening{s.opening()}, Agent: "tester"})
 	p, err := get(t.Context(), g, s.URL+"/first#part")
 	is(t, "a page", err, "")
 	if p.URL.String() != s.URL+"/page" || len(p.Via) != 1 || p.Via[0] != s.URL+"/first" || p.Type != "text/plain" || string(p.Body) != "tester */*" {
@@ -66,7 +66,7 @@ func TestNoWayLeadsToAPrivateAddress(t *testing.T) {
 		w.Header().Set("Location", tricks[strings.TrimPrefix(r.URL.Path, "/1")])
 		w.WriteHeader(http.StatusFound)
 	})
-	g := guardWith(t, Options{Open: []Opening{open.opening()}, Ports: []uint16{secret.at.Port()}})
+	g := New(Options{Open: []Opening{open.opening()}, Ports: []uint16{secret.at.Port()}})
 	for path, to := range tricks {
 		_, err := get(t.Context(), g, to)
 		refusedAs(t, "asked for: "+to, err)
@@ -99,11 +99,9 @@ func refusedAs(t *testing.T, what string, err error) {
 func TestANameIsCheckedByTheAddressThatIsConnectedTo(t *testing.T) {
 	open := serve(t, "127.0.0.1", 0, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/again" {
-			w.Header().Set("Connection", "close") // the next request connects anew
 			http.Redirect(w, r, "/", http.StatusFound)
 			return
 		}
-		w.Header().Set("Connection", "close")
 		_, _ = w.Write([]byte("open"))
 	})
 	secret := serve(t, "127.0.0.2", open.at.Port(), says("secret"))
@@ -121,7 +119,7 @@ func TestANameIsCheckedByTheAddressThatIsConnectedTo(t *testing.T) {
 		{"metadata", [][]string{{"169.254.169.254"}}, "", fault.OutsideAllowed},
 	} {
 		n := &names{answers: c.answers}
-		g := guardWith(t, Options{Open: []Opening{open.opening()}, Resolver: n.resolver()})
+		g := New(Options{Open: []Opening{open.opening()}, Resolver: n.resolver()})
 		p, err := get(t.Context(), g, open.named("rebind.example")+c.path)
 		is(t, c.what, err, c.want)
 		if err == nil && string(p.Body) != "open" {
@@ -138,7 +136,7 @@ func TestANameIsCheckedByTheAddressThatIsConnectedTo(t *testing.T) {
 
 func TestWhatANameLeadsToIsToldToTheAuditLogOnly(t *testing.T) {
 	n := &names{answers: [][]string{{"10.11.12.13"}}}
-	_, err := get(t.Context(), guardWith(t, Options{Resolver: n.resolver()}), "http://intranet.example/")
+	_, err := get(t.Context(), New(Options{Resolver: n.resolver()}), "http://intranet.example/")
 	f := fault.From(err)
 	if f.Code != fault.OutsideAllowed || strings.Contains(f.Error()+fmt.Sprint(f.Details), "10.11") || !strings.Contains(f.Err.Error(), "10.11.12.13:80") {
 		t.Errorf("%v, because %v", f, f.Err)
@@ -147,7 +145,7 @@ func TestWhatANameLeadsToIsToldToTheAuditLogOnly(t *testing.T) {
 
 func TestANameThatIsNone(t *testing.T) {
 	n := &names{answers: [][]string{{}}}
-	_, err := get(t.Context(), guardWith(t, Options{Resolver: n.resolver()}), "http://nowhere.example/")
+	_, err := get(t.Context(), New(Options{Resolver: n.resolver()}), "http://nowhere.example/")
 	is(t, "a name without addresses", err, fault.NotFound)
 }
 
@@ -157,7 +155,7 @@ func TestAProxyOfTheEnvironmentIsNotUsed(t *testing.T) {
 		t.Setenv(name, proxy.URL)
 	}
 	n := &names{answers: [][]string{{"127.0.0.1"}}}
-	p, err := get(t.Context(), guardWith(t, Options{Open: []Opening{open.opening()}, Resolver: n.resolver()}), open.named("site.example"))
+	p, err := get(t.Context(), New(Options{Open: []Opening{open.opening()}, Resolver: n.resolver()}), open.named("site.example"))
 	is(t, "a page", err, "")
 	if string(p.Body) != "direct" || proxy.hits.Load() > 0 {
 		t.Errorf("%s, the proxy was connected to %d times", p.Body, proxy.hits.Load())
@@ -175,7 +173,7 @@ func TestRedirectsAreCounted(t *testing.T) {
 			http.Redirect(w, r, "/"+left[1:], http.StatusSeeOther)
 		}
 	})
-	g := guard(t, s)
+	g := guard(s)
 	for path, want := range map[string]fault.Code{"/": "", "/xxx": "", "/xxxx": fault.LimitReached, "/loop": fault.LimitReached} {
 		_, err := get(t.Context(), g, s.URL+path)
 		is(t, path, err, want)
@@ -189,7 +187,7 @@ func TestAStatusIsACode(t *testing.T) {
 		fmt.Sscan(r.URL.Path[1:], &status)
 		w.WriteHeader(status)
 	})
-	g := guard(t, s)
+	g := guard(s)
 	for status, want := range map[int]fault.Code{
 		200: "", 204: "", 302: fault.NetworkRefused, 304: fault.NetworkRefused, 400: fault.NetworkRefused, 401: fault.PermissionDenied, 403: fault.PermissionDenied,
 		404: fault.NotFound, 408: fault.TimedOut, 410: fault.NotFound, 429: fault.LimitReached, 451: fault.PermissionDenied, 500: fault.NetworkRefused, 503: fault.NetworkRefused, 504: fault.TimedOut,
@@ -230,7 +228,7 @@ func TestAPageIsBoundedWhileItIsRead(t *testing.T) {
 		{"a header without end", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X", strings.Repeat("a", 1<<20)) }, fault.NetworkRefused},
 	} {
 		s := local(t, c.handler)
-		p, err := get(t.Context(), guard(t, s), s.URL)
+		p, err := get(t.Context(), guard(s), s.URL)
 		is(t, c.what, err, c.want)
 		if len(p.Body) > 1<<20+1 || s.hits.Load() == 0 {
 			t.Errorf("%s: %d bytes were read", c.what, len(p.Body))
@@ -276,7 +274,7 @@ func TestABrokenAnswerIsNoPage(t *testing.T) {
 		{"redirects to nothing", "HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n", fault.NetworkRefused},
 	} {
 		s := raw(t, func(conn net.Conn) { _, _ = io.WriteString(conn, c.answer) })
-		_, err := get(t.Context(), guardWith(t, Options{Open: []Opening{s}}), "http://"+netip.AddrPortFrom(s.block.Addr(), s.port).String())
+		_, err := get(t.Context(), New(Options{Open: []Opening{s}}), "http://"+netip.AddrPortFrom(s.block.Addr(), s.port).String())
 		is(t, c.what, err, c.want)
 	}
 }
@@ -324,7 +322,7 @@ func TestTheTimeOfAPageIsBoundedWhateverTheServerDoes(t *testing.T) {
 	} {
 		s := raw(t, answer)
 		ctx, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		_, err := get(ctx, guardWith(t, Options{Open: []Opening{s}}), "http://"+netip.AddrPortFrom(s.block.Addr(), s.port).String())
+		_, err := get(ctx, New(Options{Open: []Opening{s}}), "http://"+netip.AddrPortFrom(s.block.Addr(), s.port).String())
 		stop()
 		if code := fault.From(err).Code; code != fault.TimedOut && code != fault.NetworkRefused {
 			t.Errorf("%s: %v", what, err)
@@ -341,7 +339,7 @@ func TestACancelledCallEnds(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-began; cancel() }()
-	if _, err := get(ctx, guard(t, s), s.URL); !errors.Is(err, context.Canceled) {
+	if _, err := get(ctx, guard(s), s.URL); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
@@ -351,21 +349,21 @@ func TestCertificatesAreVerified(t *testing.T) {
 	defer s.Close()
 	o, _ := ParseOpening(s.Listener.Addr().String())
 	roots := x509.NewCertPool()
-	_, err := get(t.Context(), guardWith(t, Options{Open: []Opening{o}, Roots: roots}), s.URL)
+	_, err := get(t.Context(), New(Options{Open: []Opening{o}, Roots: roots}), s.URL)
 	is(t, "a certificate that nobody trusts", err, fault.NetworkRefused)
 	if !strings.Contains(err.Error(), "certificate") {
 		t.Error(err)
 	}
 	roots.AddCert(s.Certificate())
-	p, err := get(t.Context(), guardWith(t, Options{Open: []Opening{o}, Roots: roots}), s.URL)
+	p, err := get(t.Context(), New(Options{Open: []Opening{o}, Roots: roots}), s.URL)
 	is(t, "one that is trusted", err, "")
 	if string(p.Body) != "hello" {
 		t.Errorf("%s", p.Body)
 	}
-	_, err = get(t.Context(), guardWith(t, Options{Open: []Opening{o}, Roots: roots}), strings.Replace(s.URL, "https", "http", 1))
+	_, err = get(t.Context(), New(Options{Open: []Opening{o}, Roots: roots}), strings.Replace(s.URL, "https", "http", 1))
 	is(t, "http at a port of https", err, fault.NetworkRefused)
 	plain := local(t, says("hello"))
-	_, err = get(t.Context(), guard(t, plain), strings.Replace(plain.URL, "http", "https", 1))
+	_, err = get(t.Context(), guard(plain), strings.Replace(plain.URL, "http", "https", 1))
 	is(t, "https at a port of http", err, fault.NetworkRefused)
 }
 
@@ -378,7 +376,7 @@ func TestNothingIsRememberedOfAServer(t *testing.T) {
 		}
 		fmt.Fprintf(w, "%q %q %q", r.Header.Get("Cookie"), r.Header.Get("Referer"), r.Header.Get("Authorization"))
 	})
-	p, err := get(t.Context(), guard(t, s), s.URL)
+	p, err := get(t.Context(), guard(s), s.URL)
 	is(t, "a page", err, "")
 	if string(p.Body) != `"" "" ""` {
 		t.Errorf("%s", p.Body)

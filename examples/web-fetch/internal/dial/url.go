@@ -87,7 +87,7 @@ func (g *Guard) admit(u *url.URL, word string) (URL, error) {
 	if err != nil {
 		return URL{}, err
 	}
-	c := &url.URL{Scheme: u.Scheme, Host: host, Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery, ForceQuery: u.ForceQuery}
+	c := &url.URL{Scheme: u.Scheme, Host: host, Path: u.Path, RawPath: u.RawPath, RawQuery: asciiQuery(u.RawQuery), ForceQuery: u.ForceQuery}
 	if strings.Contains(host, ":") {
 		c.Host = "[" + host + "]"
 	}
@@ -95,6 +95,19 @@ func (g *Guard) admit(u *url.URL, word string) (URL, error) {
 		c.Host += ":" + strconv.Itoa(int(port))
 	}
 	return URL{c}, nil
+}
+
+// asciiQuery encodes what a query must not hold on the wire (RFC 3986, 3.4).
+func asciiQuery(raw string) string {
+	var b strings.Builder
+	for _, c := range []byte(raw) {
+		if c <= ' ' || c >= 0x7F || strings.IndexByte("\"<>`{}|\\^", c) >= 0 {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
 }
 
 var standard = map[string]uint16{"http": 80, "https": 443}

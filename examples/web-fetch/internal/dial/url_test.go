@@ -78,11 +78,12 @@ func TestURLsHaveOneSpelling(t *testing.T) {
 		"http://example.com:0080/":                "http://example.com/",
 		"http://example.com:8080/":                "http://example.com:8080/",
 		"http://example.com./":                    "http://example.com./",
-		"https://例え.テスト/パス?q=値":                   "https://xn--r8jz45g.xn--zckzah/%E3%83%91%E3%82%B9?q=値",
+		"https://例え.テスト/パス?q=値":                   "https://xn--r8jz45g.xn--zckzah/%E3%83%91%E3%82%B9?q=%E5%80%A4",
 		"https://bücher.example/":                 "https://xn--bcher-kva.example/",
 		"https://xn--bcher-kva.example/":          "https://xn--bcher-kva.example/",
 		"https://a_b.example/%2F?":                "https://a_b.example/%2F?",
 		"https://[2606:4700:0:0:0:0:0:1111]:443/": "https://[2606:4700::1111]/",
+		`http://example.com/a b?c d="e"&f=%20`:    "http://example.com/a%20b?c%20d=%22e%22&f=%20",
 		"http://8.8.8.8/":                         "http://8.8.8.8/",
 		"http://localhost/":                       "http://localhost/", // refused where it leads
 	} {

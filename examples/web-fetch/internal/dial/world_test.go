@@ -57,20 +57,12 @@ func (s *site) opening() Opening {
 }
 
 // guard lets through exactly these sites.
-func guard(t *testing.T, sites ...*site) *Guard {
-	t.Helper()
+func guard(sites ...*site) *Guard {
 	var o Options
 	for _, s := range sites {
 		o.Open = append(o.Open, s.opening())
 	}
-	return guardWith(t, o)
-}
-
-func guardWith(t *testing.T, o Options) *Guard {
-	t.Helper()
-	g := New(o)
-	t.Cleanup(func() { g.Close() })
-	return g
+	return New(o)
 }
 
 // get gets a URL with small limits.

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strconv"
@@ -134,7 +135,7 @@ func (c *cleaner) absolute(ref string, most int) (string, bool) {
 // image makes the source of an image absolute. Of one that is within the page, or has a
 // source of great length, its description is left.
 func (c *cleaner) image(n *html.Node) {
-	src, alt := attribute(n, "src"), attribute(n, "alt")
+	src, alt := source(n), attribute(n, "alt")
 	if to, ok := c.absolute(src, maxImage); ok && src != "" {
 		n.Attr = []html.Attribute{{Key: "src", Val: to}, {Key: "alt", Val: alt}}
 		return
@@ -146,6 +147,15 @@ func (c *cleaner) image(n *html.Node) {
 	if strings.TrimSpace(alt) != "" {
 		n.Data = "[image: " + alt + "]"
 	}
+}
+
+// source is that of an image, also where a script would put it in its place later.
+func source(n *html.Node) string {
+	src := attribute(n, "src")
+	if src != "" && !strings.HasPrefix(src, "data:") {
+		return src
+	}
+	return cmp.Or(attribute(n, "data-src"), attribute(n, "data-original"), attribute(n, "data-lazy-src"), src)
 }
 
 // language keeps the class of code by which its language is known, as in
@@ -169,11 +179,11 @@ func attribute(n *html.Node, key string) string {
 	return ""
 }
 
-// fitTable makes a table fit to be drawn. Every row has as many columns as the longest, so that
-// a few long ones could make a table of any size; such a one becomes paragraphs.
+// fitTable makes a table fit to be drawn. Every row has as many columns as the longest, so
+// that a few long ones could make a table of any size; such a one becomes paragraphs.
 func fitTable(table *html.Node) {
 	rows, columns, headed := 0, 0, false
-	for n := range table.Descendants() {
+	parts(table, func(n *html.Node) {
 		switch n.DataAtom {
 		case atom.Tr:
 			rows++
@@ -184,33 +194,41 @@ func fitTable(table *html.Node) {
 			narrow(n)
 			headed = true
 		}
-	}
+	})
 	switch {
 	case rows*columns > maxCells, columns <= 1: // nor is one column a table
 		flatten(table)
 	case headed: // a table of data, not of layout
-		escapeBars(table)
+		parts(table, escapeBars)
 	}
 }
 
-// escapeBars keeps a bar in code from ending its cell.
-func escapeBars(table *html.Node) {
-	for n := range table.Descendants() {
-		if n.Type == html.TextNode && n.Parent.DataAtom == atom.Code && n.Parent.Parent.DataAtom != atom.Pre {
-			n.Data = strings.ReplaceAll(n.Data, "|", `\|`)
+// parts visits what is within a table, and not within a table in it.
+func parts(n *html.Node, visit func(*html.Node)) {
+	for child := range n.ChildNodes() {
+		if child.DataAtom != atom.Table {
+			parts(child, visit)
+			visit(child)
 		}
 	}
 }
 
+// escapeBars keeps a bar in code from ending its cell.
+func escapeBars(n *html.Node) {
+	if n.Type == html.TextNode && n.Parent.DataAtom == atom.Code && n.Parent.Parent.DataAtom != atom.Pre {
+		n.Data = strings.ReplaceAll(n.Data, "|", `\|`)
+	}
+}
+
 func flatten(table *html.Node) {
-	for n := range table.Descendants() {
+	parts(table, func(n *html.Node) {
 		switch n.DataAtom {
 		case atom.Tr:
 			rename(n, atom.P)
 		case atom.Td, atom.Th, atom.Thead, atom.Tbody, atom.Tfoot:
 			rename(n, atom.Span)
 		}
-	}
+	})
 	rename(table, atom.Div)
 }
 

@@ -78,6 +78,8 @@ func TestTextsComeAsTheyAreAndBinariesNot(t *testing.T) {
 		{"application/rss+xml", "<?xml version='1.0'?><rss/>", "<?xml version='1.0'?><rss/>", ""},
 		{"text/xml", sjis("<?xml version=\"1.0\" encoding=\"Shift_JIS\"?><a>ソ十能ﾃｽﾄ</a>"), "<?xml version=\"1.0\" encoding=\"Shift_JIS\"?><a>ソ十能ﾃｽﾄ</a>", ""},
 		{"", "plain words", "plain words", ""},
+		{"words, not a type", "plain words", "plain words", ""},
+		{"text/" + strings.Repeat("x", 1000), "plain words", "plain words", ""},
 		{"application/octet-stream", "plain words", "plain words", ""},
 		{"text/plain", "", "", ""},
 		{"image/png", "x", "image/png", fault.Forbidden},
@@ -153,6 +155,15 @@ func TestCharactersThatMeanSomethingStay(t *testing.T) {
 	}
 }
 
+func TestATitleIsALineOfBoundedLength(t *testing.T) {
+	for _, body := range []string{"<p>x", strings.Repeat("<i>", maxDepth+1)} {
+		a := ofHTML(t, "<title>one\n> URL: https://evil.example\u2028 "+strings.Repeat("あ", 100_000)+"</title>"+body)
+		if !strings.HasPrefix(a.Title, "one > URL: ") || strings.Contains(a.Title, "\n") || len(a.Title) > maxLine+3 || !strings.HasSuffix(a.Title, "あ…") {
+			t.Errorf("%s: %q", a.Form, a.Title)
+		}
+	}
+}
+
 func TestBrokenPagesAreStillRead(t *testing.T) {
 	for _, c := range []struct{ what, body, want string }{
 		{"nothing", "", ""},
@@ -190,6 +201,8 @@ func TestWhatIsWrittenIsMarkdown(t *testing.T) {
 			"[r](https://site.example/b/c?d=1&e#f) [h](https://h.example/) [m](mailto:a@b.example) [f](https://site.example/b/#x)"},
 		{"a link of great length", `<p><a href="/` + strings.Repeat("a", 2000) + `">long</a>`, "long"},
 		{"an image", `<p><img src="i.png" alt="the view" data-x="y">`, "![the view](https://site.example/dir/i.png)"},
+		{"an image that a script would show", `<p><img src="data:image/gif;base64,x" data-src="/i.png" alt="v">`, "![v](https://site.example/i.png)"},
+		{"a table within a layout", "<table><tr><td><table><tr><th>a<th>b<tr><td>c<td>d</table></table>", "| a | b |\n|---|---|\n| c | d |"},
 		{"an image of great length", `<p><img src="/` + strings.Repeat("a", 400) + `" alt="the view">`, `\[image: the view]`},
 	} {
 		if a := ofHTML(t, c.body); a.Markdown != c.want {

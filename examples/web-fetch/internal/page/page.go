@@ -12,6 +12,7 @@ import (
 	"bytes"
 	"mime"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/multiollama/mcp-server/shared/fault"
@@ -73,10 +74,16 @@ func Convert(s Source) (Article, error) {
 	return a, nil
 }
 
+// maxLine is the bytes of a title, a description and an author.
+const maxLine = 1000
+
 // show drops what nobody would see from all texts of the article.
 func (a *Article) show() {
 	for _, line := range []*string{&a.Title, &a.Description, &a.Author} {
-		*line = strings.Join(strings.Fields(visible(*line, nil)), " ")
+		one := strings.Join(strings.Fields(visible(text.Cut(*line, 4*maxLine), nil)), " ")
+		if *line = text.Cut(one, maxLine); len(*line) < len(one) {
+			*line += "…"
+		}
 	}
 	a.Markdown = strings.Trim(visible(a.Markdown, &a.LeftOut.Characters), "\n")
 }
@@ -98,6 +105,9 @@ func typeOf(s Source) (kind string, params map[string]string) {
 		kind, _, _ = strings.Cut(s.Type, ";") // a broken parameter is no broken type
 		kind = strings.ToLower(strings.TrimSpace(kind))
 	}
+	if !isType.MatchString(kind) {
+		kind = ""
+	}
 	switch kind {
 	case "", "application/octet-stream", "application/unknown", "binary/octet-stream":
 		return text.Detect(start(s.Body), len(s.Body) <= headBytes).MIME, params
@@ -108,6 +118,8 @@ func typeOf(s Source) (kind string, params map[string]string) {
 	}
 	return kind, params
 }
+
+var isType = regexp.MustCompile(`^[a-z0-9.+-]{1,40}/[a-z0-9.+_-]{1,80}$`)
 
 // looksLikeHTML is for servers that know no types.
 func looksLikeHTML(body []byte) bool {

@@ -10,22 +10,36 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// read makes an article of HTML: its main text, or where there is none, the whole page.
-func read(content string, from *url.URL) Article {
+// read makes an article of HTML. Where its structure is too much, for us or for a library
+// that panics, it is the text.
+func read(content string, from *url.URL) (a Article) {
 	if _, bearable := weigh(content); !bearable {
 		return plain(content)
 	}
+	defer func() {
+		if recover() != nil {
+			a = plain(content)
+		}
+	}()
 	doc, err := html.Parse(strings.NewReader(content))
+	if err == nil {
+		a, err = extract(doc, from)
+	}
 	if err != nil {
 		return plain(content)
 	}
+	return a
+}
+
+// extract is the main text of a page, or where there is none, all of it.
+func extract(doc *html.Node, from *url.URL) (Article, error) {
 	c := cleaner{base: from}
 	c.clean(doc)
 	parser := readability.NewParser()
 	parser.ClassesToPreserve = append(parser.ClassesToPreserve, c.languages...)
 	found, err := parser.ParseDocument(doc, c.base)
 	if err != nil {
-		return plain(content)
+		return Article{}, err
 	}
 	a := Article{Title: found.Title(), Author: found.Byline(), Form: Main, LeftOut: c.out}
 	main := found.Node
@@ -35,11 +49,9 @@ func read(content string, from *url.URL) Article {
 		a.Form, main = Whole, doc
 		removeNavigation(doc)
 	}
-	if a.Markdown, err = markdown(main); err != nil {
-		return plain(content)
-	}
+	a.Markdown, err = markdown(main)
 	a.Markdown = strings.TrimPrefix(a.Markdown, "# "+a.Title+"\n")
-	return a
+	return a, err
 }
 
 // meagre says that what was taken for the main text is not worth more than the page.
