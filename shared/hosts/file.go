@@ -199,7 +199,8 @@ func syncDir(dir string) {
 	}
 }
 
-// lock keeps other installers out of the directory. Windows locks no directory.
+// lock keeps other installers out of the directory, where the system locks
+// directories: Windows and some network file systems do not.
 func lock(dir string) (unlock func(), err error) {
 	if runtime.GOOS == "windows" {
 		return func() {}, nil
@@ -208,9 +209,13 @@ func lock(dir string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
+	unlock = func() { _ = d.Close() }
+	if ok, err := flock.Try(d, false); ok || err != nil {
+		return unlock, nil
+	}
 	if err := flock.Wait(context.Background(), d, "the directory "+dir); err != nil {
-		_ = d.Close()
+		unlock()
 		return nil, err
 	}
-	return func() { _ = d.Close() }, nil
+	return unlock, nil
 }

@@ -94,16 +94,16 @@ func (f flow) insert(text []byte, key string, value any, unit string) []byte {
 	case commented || len(f.items) > 0 && !l.dense:
 		gap = " "
 	}
-	new := gap + l.render(key, value)
+	added := gap + l.render(key, value)
 	switch {
 	case comma >= 0:
-		return splice(text, p, p, new+",")
+		return splice(text, p, p, added+",")
 	case len(f.items) > 0:
-		return splice(splice(text, p, p, new), last, last, ",")
+		return splice(splice(text, p, p, added), last, last, ",")
 	case l.lines:
-		return splice(text, p, f.close, new+l.tail(string(text[p:f.close])))
+		return splice(text, p, f.close, added+l.tail(string(text[p:f.close])))
 	}
-	return splice(text, p, p, new)
+	return splice(text, p, p, added)
 }
 
 // endsLine says that nothing but blanks follows on the line before the bracket

@@ -48,7 +48,7 @@ var odd = map[string][]string{
 		"extensions:\n  a:\n    b: x\u2028y\n  c: 1\n", "extensions:\n  日本: {x: '日'}\n", "extensions: {日本: 語}\n", "extensions:\n\n\n  a: 1 # y\n", "\ufeffextensions:\n  a: 1\n",
 	},
 	"continue": {
-		"mcpServers:\n  - name: a\n", "mcpServers:\n- name: a\nb: 1\n", "mcpServers: []\n", "mcpServers:\n", "mcpServers: [{name: a}]", "mcpServers:\n  -\n    name: a\n  -   name: b\n      x: 1\n", "mcpServers:\n  - - 1\n  - a\n", "mcpServers:\n  - name: a\n    b:\n    - 1\n    # x\n  # y\n# z\n", "name: x", "mcpServers: {}\n", "- a\n",
+		"mcpServers:\n  - name: a\n", "mcpServers:\n- name: a\nb: 1\n", "mcpServers: []\n", "mcpServers:\n", "mcpServers: [{name: a}]", "mcpServers:\n  -\n    name: a\n  -   name: b\n      x: 1\n", "mcpServers:\n  - - 1\n  - a\n", "mcpServers:\n  - name: a\n    b:\n    - 1\n    # x\n  # y\n# z\n", "name: x", "{name: x}", "mcpServers: {}\n", "- a\n",
 		"mcpServers:\n  - name: file-read\n    command: file-read\n",
 	},
 }

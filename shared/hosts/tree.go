@@ -43,15 +43,20 @@ func compact(v any) string {
 
 // spaced is v as JSON on one line, with a space behind each colon and comma.
 func spaced(v any) string {
-	t, ok := v.(tree)
-	if !ok {
-		return scalar(v)
+	var words []string
+	switch v := v.(type) {
+	case tree:
+		for _, m := range v {
+			words = append(words, quoted(m.key)+": "+spaced(m.value))
+		}
+		return "{" + strings.Join(words, ", ") + "}"
+	case []tree:
+		for _, element := range v {
+			words = append(words, spaced(element))
+		}
+		return "[" + strings.Join(words, ", ") + "]"
 	}
-	words := make([]string, len(t))
-	for i, m := range t {
-		words[i] = quoted(m.key) + ": " + spaced(m.value)
-	}
-	return "{" + strings.Join(words, ", ") + "}"
+	return scalar(v)
 }
 
 // indented is v as JSON on lines of their own, each but the first behind prefix.
