@@ -2,7 +2,6 @@ package shown
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/multiollama/mcp-server/shared/hosts"
 	"github.com/multiollama/mcp-server/shared/mcptest"
 )
 
@@ -59,31 +59,52 @@ var registrations = []registration{
 	{"antigravity", "mcp_config.json", "`~/.gemini/antigravity/`", "mcpServers", nil},
 }
 
-func TestEveryHostHasAConfigurationThatItsCommandPrints(t *testing.T) {
-	w := newWorld(t)
-	for _, r := range registrations {
-		t.Run(r.host, func(t *testing.T) {
-			for file, text := range w.files(t, r) {
-				mcptest.Golden(t, filepath.Join("../configs", r.host, file), text)
+func TestEveryHostHasTheFileThatInstallWrites(t *testing.T) {
+	for i, h := range hosts.All() {
+		r := registrations[i]
+		texts := map[string][]byte{}
+		for _, s := range servers {
+			file := strings.ReplaceAll(r.file, "%", s.name)
+			before, err := h.Parse(file, texts[file])
+			if err != nil {
+				t.Fatal(err)
 			}
-		})
+			if texts[file], err = before.Put(entryFor(s.name), false); err != nil {
+				t.Fatalf("%s: %v", h.Name, err)
+			}
+		}
+		for file, text := range texts {
+			mcptest.Golden(t, filepath.Join("../configs", r.host, file), strings.NewReplacer(r.shared...).Replace(string(text)))
+		}
+	}
+}
+
+// entryFor is a server as the hosts are to start it.
+func entryFor(server string) hosts.Entry {
+	return hosts.Entry{Name: server, Program: server, Command: you + "/bin/" + server, Args: grants[server]}
+}
+
+func TestTheServersPrintTheEntriesThatTheFilesHave(t *testing.T) {
+	w := newWorld(t)
+	for _, s := range servers {
+		args := []string{"config", hosts.All()[0].Name}
+		for _, word := range grants[s.name] {
+			args = append(args, w.at(word))
+		}
+		out, err := w.run(you+"/bin/"+s.name, args...)
+		if diff := cmp.Diff(hosts.All()[0].Snippet(entryFor(s.name)), w.shown(out)); err != nil || diff != "" {
+			t.Errorf("%s: %v\n%s", s.name, err, diff)
+		}
 	}
 }
 
 func TestNoHostIsForgotten(t *testing.T) {
-	list, err := newWorld(t).run(you+"/bin/file-read", "config")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var known, shown []string
-	for line := range strings.Lines(list) {
-		known = append(known, strings.Fields(line)[0])
-	}
+	var shown []string
 	for _, r := range registrations {
 		shown = append(shown, r.host)
 	}
-	if diff := cmp.Diff(known[1:], shown); diff != "" {
-		t.Error(diff)
+	if diff := cmp.Diff(hosts.Names(), shown); diff != "" {
+		t.Fatal(diff)
 	}
 	folders, err := os.ReadDir("../configs")
 	if err != nil {
@@ -94,64 +115,6 @@ func TestNoHostIsForgotten(t *testing.T) {
 			t.Errorf("configs/%s is for no host", f.Name())
 		}
 	}
-}
-
-// files are the files of a registration, as the three servers print them.
-func (w world) files(t *testing.T, r registration) map[string]string {
-	t.Helper()
-	files := map[string]string{}
-	printed := map[string][]string{}
-	for _, s := range servers {
-		name := strings.ReplaceAll(r.file, "%", s.name)
-		printed[name] = append(printed[name], w.printed(t, r, s.name))
-	}
-	for name, parts := range printed {
-		files[name] = strings.NewReplacer(r.shared...).Replace(together(t, name, parts))
-	}
-	return files
-}
-
-// printed is what a server prints for a host.
-func (w world) printed(t *testing.T, r registration, server string) string {
-	t.Helper()
-	args := []string{"config", r.host}
-	for _, word := range grants[server] {
-		args = append(args, w.at(word))
-	}
-	out, err := w.run(you+"/bin/"+server, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w.shown(out)
-}
-
-// together is one file of several, each of which has one entry beneath the same key.
-func together(t *testing.T, name string, parts []string) string {
-	t.Helper()
-	switch filepath.Ext(name) {
-	case ".toml":
-		return strings.Join(parts, "\n")
-	case ".yaml":
-		key, _, _ := strings.Cut(parts[0], "\n")
-		for i := range parts[1:] {
-			parts[i+1] = strings.TrimPrefix(parts[i+1], key+"\n")
-		}
-		return strings.Join(parts, "")
-	}
-	entries := make([]string, len(parts))
-	var key string
-	for i, part := range parts {
-		var file map[string]map[string]json.RawMessage
-		if err := json.Unmarshal([]byte(part), &file); err != nil {
-			t.Fatalf("%v in %s", err, part)
-		}
-		for under, entry := range file {
-			for name, body := range entry {
-				key, entries[i] = under, fmt.Sprintf("%q:%s", name, body)
-			}
-		}
-	}
-	return mcptest.Indent([]byte(fmt.Sprintf(`{%q:{%s}}`, key, strings.Join(entries, ","))))
 }
 
 // parsers are the ones that others wrote.
