@@ -80,11 +80,13 @@ func (a *app) entries(h hosts.Host, w wanted) (found []registration, faults []Ch
 	if err != nil {
 		return nil, []Check{bad(h.Name, err)}
 	}
+	users := ""
 	for _, project := range []bool{false, true} {
 		path, err := h.File(s, project, a.Name)
-		if err != nil || !s.Exists(path) {
+		if err != nil || !s.Exists(path) || path == users { // in the home directory they are one
 			continue
 		}
+		users = path
 		d, err := document(h, path)
 		if err != nil {
 			c := bad(h.Name, err)

@@ -187,6 +187,16 @@ func TestWhatAProjectNamesIsStartedOnlyWhereThatIsAsked(t *testing.T) {
 	contains(t, "doctor", w.must(t, 0, "doctor", "--host", "cursor", "--project").out, "answers as version 1.2.3")
 }
 
+func TestInTheHomeDirectoryTheFileOfTheProjectIsThatOfTheUser(t *testing.T) {
+	w := newWorld(t)
+	w.speaking(t, "")
+	t.Chdir(w.state)
+	r := w.must(t, 0, "doctor", "--host", "cursor")
+	if n := strings.Count(r.out, " in "+w.state); n != 1 {
+		t.Errorf("it is named %d times:\n%s", n, r.out)
+	}
+}
+
 func TestDoctorSaysThatNothingIsRegistered(t *testing.T) {
 	w := newWorld(t)
 	contains(t, "doctor", w.must(t, 0, "doctor").out, "registered with no host")
