@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mark3labs/mcp-go/mcp"
+
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/toolkit"
 )
@@ -308,4 +310,21 @@ func TestAQuestionOf2026IsTheResultOfTheCall(t *testing.T) {
 	if _, body = w.post(t.Context(), call(3, "ask", modernMeta+answer), modernHead("tools/call", "ask")); !strings.Contains(body, "SECURITY_003") {
 		t.Errorf("an answer counted twice: %s", body)
 	}
+}
+
+func FuzzSessions(f *testing.F) {
+	f.Add("tester", "7", "x")
+	f.Add("a\x00b", "\xff", "AAAAAAAAAAAAAAAAAAAAAAAAAA.AAAA")
+	f.Add(strings.Repeat("日", 100), "", strings.Repeat(".", 600))
+	f.Fuzz(func(t *testing.T, name, version, other string) {
+		id := sessionOf(mcp.Implementation{Name: name, Version: version})
+		info, ok := introduced(id)
+		if !ok || len(id) > maxSession || strings.ContainsFunc(id, func(r rune) bool { return r < '!' || r > '~' }) {
+			t.Errorf("%q is no session id", id)
+		}
+		if !strings.Contains(name, "\x00") && info.Name != cut(name) {
+			t.Errorf("%q came back as %q", name, info.Name)
+		}
+		introduced(other)
+	})
 }

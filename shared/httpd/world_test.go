@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -55,7 +54,7 @@ type out struct {
 func tools(h *hooks) []toolkit.Tool {
 	return []toolkit.Tool{
 		toolkit.New(toolkit.Spec{Name: "echo", Title: "Echo", Doc: "Echoes.", Toolset: "t", Effect: toolkit.Reads},
-			func(_ context.Context, in in) (out, error) { return out{in.Text}, nil }),
+			func(_ context.Context, in in) (out, error) { return out(in), nil }),
 		toolkit.New(toolkit.Spec{Name: "wait", Title: "Wait", Doc: "Waits.", Toolset: "t", Effect: toolkit.Reads},
 			func(ctx context.Context, _ in) (out, error) {
 				h.began <- struct{}{}
@@ -227,26 +226,4 @@ func (w *world) post(ctx context.Context, body string, headers map[string]string
 		w.t.Fatalf("%s: %v", body, err)
 	}
 	return a, string(text)
-}
-
-// logged is a log that a test can read.
-type logged struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
-func (l *logged) logger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
