@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/multiollama/mcp-server/shared/mcptest"
+	"github.com/multiollama/mcp-server/shared/restrict"
 )
 
 // server is one of the three, and how it is built.
@@ -32,8 +33,13 @@ type world struct {
 	home string
 }
 
+// newWorld is for tests of what is shown for Linux, with a kernel that holds the servers
+// as the deployments require it.
 func newWorld(t *testing.T, spec ...string) world {
 	t.Helper()
+	if !restrict.Probe().Holds() {
+		t.Skip("this system cannot hold the servers as the pages and deployments say")
+	}
 	w := world{t, mcptest.Tree(t, append([]string{"bin/", "project/main.go=package main\n"}, spec...)...)}
 	for _, s := range servers {
 		w.install(s)
