@@ -18,6 +18,7 @@ type Relay struct {
 	Target Target
 	port   *port
 	log    *slog.Logger
+	away   bool // sending failed, and has not succeeded since; of the goroutine that sends
 
 	mu      sync.Mutex
 	more    *sync.Cond // more is waiting, or there will be none
@@ -25,7 +26,6 @@ type Relay struct {
 	size    int // of all that is waiting, in bytes
 	lost    int // since the last time that was told
 	closed  bool
-	away    bool          // sending failed, and has not succeeded since
 	quit    chan struct{} // closed when patience with the system's log is over
 	done    chan struct{} // closed when nothing is sent any more
 }

@@ -91,7 +91,7 @@ func (c *Collector) connectLater() error {
 		Proxy: http.ProxyURL(c.proxy), DialContext: dial,
 		MaxIdleConnsPerHost: 2, IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: attempt,
 	}
-	if c.base.Scheme == "https" {
+	if c.base.Scheme == "https" || c.next().Scheme == "https" {
 		roots, err := x509.SystemCertPool()
 		if err != nil {
 			return fault.New(fault.Misconfigured, "the certificates of this machine cannot be read, and the OpenTelemetry collector is reached by https", "Install them, or name them in SSL_CERT_FILE").Because(err)

@@ -240,7 +240,7 @@ func attributesOf(attrs []attribute.KeyValue) []attributeMessage {
 			out[i].Value.Int = &n
 			continue
 		}
-		text := a.Value.Emit()
+		text := a.Value.String()
 		out[i].Value.Text = &text
 	}
 	return out
