@@ -128,7 +128,7 @@ func clientTo(address string) *http.Client {
 
 // ask asks until somebody answers; 0 is that nobody does.
 func ask(c *http.Client, method, url, token, body string) (code int, text string) {
-	for range 200 {
+	for range 600 {
 		r, err := http.NewRequest(method, url, strings.NewReader(body))
 		if err != nil {
 			return 0, err.Error()
