@@ -56,8 +56,17 @@ func (r *release) makeIn(ctx context.Context, t *tree, out string) error {
 	if err := writeExtra(ctx, program, r.server.name, t.extra()); err != nil {
 		return err
 	}
-	r.step("programs, archives, packages and bills of materials, by goreleaser")
-	programs, err := r.goreleaser(ctx, t, out)
+	r.step("programs, archives and packages, by goreleaser")
+	tools, err := installTools(ctx, r.log)
+	if err != nil {
+		return err
+	}
+	programs, err := r.goreleaser(ctx, t, filepath.Join(tools, "goreleaser"+exe), out)
+	if err != nil {
+		return err
+	}
+	r.step("bills of materials, by cyclonedx-gomod")
+	err = t.listMaterials(ctx, filepath.Join(tools, "cyclonedx-gomod"+exe), r.wish, programs, out)
 	if err != nil {
 		return err
 	}
@@ -121,17 +130,13 @@ func compressed(text []byte) []byte {
 type binary struct{ goos, goarch, file string }
 
 // goreleaser runs it in the module of the server and copies what it made to out.
-func (r *release) goreleaser(ctx context.Context, t *tree, out string) ([]binary, error) {
-	tools, err := installTools(ctx, r.log)
-	if err != nil {
-		return nil, err
-	}
+func (r *release) goreleaser(ctx context.Context, t *tree, program, out string) ([]binary, error) {
 	dir := t.at(r.server.name)
 	run := &tree{work: t.work, dir: dir, log: t.log, env: append(t.env,
-		"PATH="+tools+string(os.PathListSeparator)+os.Getenv("PATH"), "GORELEASER_CURRENT_TAG="+r.version,
+		"GORELEASER_CURRENT_TAG="+r.version,
 		"SERVER="+r.server.name, "PACKAGE="+r.server.packageName(), "SUMMARY="+r.server.summary,
 		"VERSION="+r.version, "EXTRA=../dist/extra")}
-	if _, err := run.output(ctx, dir, filepath.Join(tools, "goreleaser"+exe), "release", "--clean",
+	if _, err := run.output(ctx, dir, program, "release", "--clean",
 		"--config", "../release/goreleaser.yaml", "--skip=publish,announce,validate"); err != nil {
 		return nil, err
 	}
@@ -158,9 +163,9 @@ func collect(dir, out string) ([]binary, error) {
 	for _, a := range made {
 		file := filepath.Join(dir, filepath.FromSlash(a.Path))
 		switch a.Type {
-		case "Binary", "Universal Binary":
+		case "Binary":
 			programs = append(programs, binary{a.Goos, a.Goarch, file})
-		case "Archive", "Linux Package", "SBOM":
+		case "Archive", "Linux Package":
 			if err := copyFile(file, filepath.Join(out, filepath.Base(a.Path))); err != nil {
 				return nil, err
 			}
