@@ -247,6 +247,12 @@ func TestASubscriptionLastsUntilTheServerEnds(t *testing.T) {
 
 func TestOfSubscriptionsThatWouldHearNothingNoneIsMade(t *testing.T) {
 	w := serve(t, Settings{}, Options{}, toolkit.Rate{})
+	if _, body := w.post(t.Context(), initialize, nil); !strings.Contains(body, `"resources":{`) || strings.Contains(body, "subscribe") {
+		t.Errorf("the handshake offers them: %s", body)
+	}
+	if _, body := w.post(t.Context(), fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{%s}}`, modernMeta[1:]), modernHead("server/discover", "")); !strings.Contains(body, `"subscribe":true`) {
+		t.Errorf("2026-07-28 is not offered them: %s", body)
+	}
 	if _, body := w.post(t.Context(), `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"test:///a"}}`, nil); !strings.Contains(body, "2026-07-28") || !strings.Contains(body, `"error"`) {
 		t.Errorf("answered with %s", body)
 	}

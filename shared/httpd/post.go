@@ -131,10 +131,23 @@ func (s *served) call(out *reply, r *http.Request, from *session, id string, m r
 	if response == nil {
 		response = rpc.InternalError()
 	}
-	if _, ok := response.(mcp.JSONRPCResponse); ok && m.Method == string(mcp.MethodInitialize) {
-		out.w.Header().Set(mcp.HeaderSessionID, sessionOf(from.GetClientInfo()))
+	if r, ok := response.(mcp.JSONRPCResponse); ok && m.Method == string(mcp.MethodInitialize) {
+		response = welcome(out, from, r)
 	}
 	out.finish(statusOf(m, response), response, m.ID)
+}
+
+// welcome answers a handshake: with a session id that says who the client is, and without
+// what cannot be kept where nothing is remembered.
+func welcome(out *reply, from *session, r mcp.JSONRPCResponse) mcp.JSONRPCResponse {
+	out.w.Header().Set(mcp.HeaderSessionID, sessionOf(from.GetClientInfo()))
+	if result, ok := r.Result.(mcp.InitializeResult); ok && result.Capabilities.Resources != nil {
+		can := *result.Capabilities.Resources
+		can.Subscribe = false
+		result.Capabilities.Resources = &can
+		r.Result = result
+	}
+	return r
 }
 
 // statusOf is 200 but for the errors of which 2026-07-28 says otherwise, so that what
