@@ -83,9 +83,9 @@ func TestWhatCannotBeChangedSafelyIsRefused(t *testing.T) {
 		{"an inline table", "codex", "x.toml", "mcp_servers = {}\n", "cannot hold servers"},
 		{"brackets without end", "cursor", "x.json", `{"a": ` + strings.Repeat("[/*]*/\"]\",", 20_000), "nested too deeply"},
 		{"a list", "cursor", "x.json", `[]`, "cannot hold servers"},
-		{"a line of TOML that is none", "codex", "x.toml", "a = 1\nb =\n", "line 2"},
+		{"a line of TOML that is none", "codex", "x.toml", "a = 1\nb =\n", "does not parse: line 2, column 4: unexpected character"},
 		{"a line of YAML that is none", "goose", "x.yaml", "a: 1\nb: [\n", "line"},
-		{"a key twice in YAML", "goose", "x.yaml", "a: 1\na: 2\n", "already defined at line 1"},
+		{"a key twice in YAML", "goose", "x.yaml", "a: 1\na: 2\n", `does not parse: unmarshal errors: line 2: mapping key "a" already defined at line 1`},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			d, err := host(t, c.host).Parse(c.file, []byte(c.text))

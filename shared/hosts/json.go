@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"github.com/tailscale/hujson"
 )
@@ -16,7 +15,7 @@ func decodeJSON(text []byte) (any, error) {
 	}
 	standard, err := hujson.Standardize(slices.Clone(text))
 	if err != nil {
-		return nil, broken(strings.TrimPrefix(err.Error(), "hujson: "), err)
+		return nil, broken(err.Error(), err)
 	}
 	d := json.NewDecoder(bytes.NewReader(standard))
 	d.UseNumber()

@@ -32,8 +32,13 @@ func (h Host) language(file string) language {
 	return language{asJSON, decodeJSON, putJSON, takeJSON}
 }
 
-// broken refuses a text that does not parse; what says where.
+// broken refuses a text that does not parse; what says where, on one line and
+// without the name of the parser.
 func broken(what string, cause error) error {
+	for _, name := range []string{"hujson: ", "toml: ", "yaml: "} {
+		what = strings.ReplaceAll(what, name, "")
+	}
+	what = strings.Join(strings.Fields(what), " ")
 	return fault.New(fault.Misconfigured, "the file does not parse: "+what, "Put that right, then try again").Because(cause)
 }
 

@@ -16,7 +16,7 @@ func decodeYAML(text []byte) (any, error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	var v, more any
 	if err := d.Decode(&v); err != nil && err != io.EOF {
-		return nil, broken(strings.TrimPrefix(err.Error(), "yaml: "), err)
+		return nil, broken(err.Error(), err)
 	}
 	if err := d.Decode(&more); err != io.EOF {
 		return nil, broken("it holds more than one document", err)
