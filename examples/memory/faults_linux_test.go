@@ -26,7 +26,7 @@ func mounted(t *testing.T, size string) house {
 }
 
 func TestAFullDiskIsToldAndNothingIsLost(t *testing.T) {
-	h := mounted(t, "2m")
+	h := mounted(t, "1m")
 	server := h.start()
 	answered := map[string]bool{}
 	refused := 0
@@ -97,7 +97,7 @@ func TestARestrictedServerDoesAllItsWork(t *testing.T) {
 			t.Errorf("%s is %s, want %s", field, got, want)
 		}
 	}
-	for i := range 300 { // enough for the log to be brought into the database
+	for i := range 200 { // enough for the log to be brought into the database
 		if r := server.Call("remember", map[string]any{"content": fmt.Sprintf("memory %d %s", i, strings.Repeat("青い空 ", 50))}); r.IsError {
 			t.Fatalf("%s %s\n%s", r.Code, r.Text, server.Stderr())
 		}

@@ -14,7 +14,7 @@ import (
 // Two servers share a database, as where two hosts start one each. One after the other is
 // killed in the midst of its work, with several calls under way at both.
 func TestWhatWasAnsweredOutlivesAKillAtAnyMoment(t *testing.T) {
-	const lives = 12
+	const lives = 8
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
