@@ -38,22 +38,32 @@ func inBothEras(t *testing.T, test func(t *testing.T, era mcptest.Era)) {
 	}
 }
 
+// Each start of the inspector costs more than a second, so that what is the same in both
+// eras is looked at in one of them.
+
 func TestTheInspectorFindsNoFaultInAnyToolList(t *testing.T) {
 	root := mcptest.Tree(t, "a.txt=hello\n")
 	for _, offer := range offers {
-		t.Run(offer.String(), func(t *testing.T) {
-			inBothEras(t, func(t *testing.T, era mcptest.Era) {
-				result, code := inspect(t, era, offer.over(root), "tools/list", "--strict")
-				if code != inspectorDone {
-					t.Errorf("it ended with %d: its words are in the log", code)
-				}
-				command := offer.over(root)
-				own := names(mcptest.Options{Era: era}.Start(t, command[0], command[1:]...).Tools())
-				if seen := toolsIn(t, result); !slices.Equal(seen, own) || len(own) != offer.tools {
-					t.Errorf("it sees %v, our own client %v, and there should be %d", seen, own, offer.tools)
-				}
-			})
-		})
+		for _, era := range mcptest.Eras() {
+			if era == mcptest.Legacy || offer.vocabulary == "standard" {
+				t.Run(offer.String()+" "+era.String(), func(t *testing.T) {
+					t.Parallel()
+					listed(t, offer, era, root)
+				})
+			}
+		}
+	}
+}
+
+func listed(t *testing.T, offer offer, era mcptest.Era, root string) {
+	command := offer.over(root)
+	result, code := inspect(t, era, command, "tools/list", "--strict")
+	if code != inspectorDone {
+		t.Errorf("it ended with %d: its words are in the log", code)
+	}
+	own := names(mcptest.Options{Era: era}.Start(t, command[0], command[1:]...).Tools())
+	if seen := toolsIn(t, result); !slices.Equal(seen, own) || len(own) != offer.tools {
+		t.Errorf("it sees %v, our own client %v, and there should be %d", seen, own, offer.tools)
 	}
 }
 
@@ -95,62 +105,62 @@ type inspected struct {
 }
 
 func TestTheInspectorCallsATool(t *testing.T) {
+	const legacy, modern = mcptest.Legacy, mcptest.Modern
 	tests := []struct {
+		era                 mcptest.Era
 		name, program, tool string
 		args                []string
 		text                string
 		code                int
 		leaves              string // what a.txt holds afterwards
 	}{
-		{"a file is read", "file-read", "file_read", []string{"path=a.txt"}, "hello", inspectorDone, "hello\n"},
-		{"a link is an error of the tool's", "file-read", "file_read", []string{"path=link"}, "SECURITY_003", inspectorToolError, "hello\n"},
-		{"so is what is outside", "file-read", "file_read", []string{"path=/etc/passwd"}, "SECURITY_002", inspectorToolError, "hello\n"},
-		{"a file is written", "file-write", "file_write", []string{"path=a.txt", "content=new", "overwrite=true"}, "Replaced: a.txt", inspectorDone, "new"},
-		{"without a word it is not overwritten", "file-write", "file_write", []string{"path=a.txt", "content=new"}, "RESOURCE_", inspectorToolError, "hello\n"},
-		{"a text is replaced", "file-write", "edit_file", []string{"path=a.txt", `edits=[{"old_string": "ell", "new_string": "all"}]`}, "Edited: a.txt", inspectorDone, "hallo\n"},
-		{"what is not there is not", "file-write", "edit_file", []string{"path=a.txt", "old_string=bye", "new_string=x"}, "PARAM_", inspectorToolError, "hello\n"},
-		{"a file is moved", "file-write", "move_file", []string{"source=b.txt", "destination=n/b.txt"}, "Moved: b.txt to n/b.txt", inspectorDone, "hello\n"},
+		{legacy, "a file is read", "file-read", "file_read", []string{"path=a.txt"}, "hello", inspectorDone, "hello\n"},
+		{modern, "a file is read", "file-read", "file_read", []string{"path=a.txt"}, "hello", inspectorDone, "hello\n"},
+		{legacy, "a link is an error of the tool's", "file-read", "file_read", []string{"path=link"}, "SECURITY_003", inspectorToolError, "hello\n"},
+		{modern, "so is what is outside", "file-read", "file_read", []string{"path=/etc/passwd"}, "SECURITY_002", inspectorToolError, "hello\n"},
+		{legacy, "a file is written", "file-write", "file_write", []string{"path=a.txt", "content=new", "overwrite=true"}, "Replaced: a.txt", inspectorDone, "new"},
+		{modern, "without a word it is not overwritten", "file-write", "file_write", []string{"path=a.txt", "content=new"}, "RESOURCE_", inspectorToolError, "hello\n"},
+		{modern, "a text is replaced", "file-write", "edit_file", []string{"path=a.txt", `edits=[{"old_string": "ell", "new_string": "all"}]`}, "Edited: a.txt", inspectorDone, "hallo\n"},
+		{legacy, "what is not there is not", "file-write", "edit_file", []string{"path=a.txt", "old_string=bye", "new_string=x"}, "PARAM_", inspectorToolError, "hello\n"},
+		{legacy, "a file is moved", "file-write", "move_file", []string{"source=b.txt", "destination=n/b.txt"}, "Moved: b.txt to n/b.txt", inspectorDone, "hello\n"},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			inBothEras(t, func(t *testing.T, era mcptest.Era) {
-				root := mcptest.Tree(t, "a.txt=hello\n", "b.txt=b", "link => a.txt")
-				r, code := callWith(t, era, server(tt.program, root), tt.tool, tt.args...)
-				if code != tt.code || !strings.HasPrefix(r.Content[0].Text, tt.text) {
-					t.Errorf("it ended with %d and %v", code, r)
-				}
-				holds(t, filepath.Join(root, "a.txt"), tt.leaves)
-			})
+		t.Run(tt.name+" "+tt.era.String(), func(t *testing.T) {
+			t.Parallel()
+			root := mcptest.Tree(t, "a.txt=hello\n", "b.txt=b", "link => a.txt")
+			r, code := callWith(t, tt.era, server(tt.program, root), tt.tool, tt.args...)
+			if code != tt.code || !strings.HasPrefix(r.Content[0].Text, tt.text) {
+				t.Errorf("it ended with %d and %v", code, r)
+			}
+			holds(t, filepath.Join(root, "a.txt"), tt.leaves)
 		})
 	}
 }
 
-func TestTheInspectorDeletesAndRestores(t *testing.T) {
-	inBothEras(t, func(t *testing.T, era mcptest.Era) {
-		root := mcptest.Tree(t, "d/a.txt=hello\n")
-		line := writeOffer.over(root)
-		deleted, code := callWith(t, era, line, "delete_file", "path=d", "recursive=true")
-		if _, err := os.Lstat(filepath.Join(root, "d")); code != inspectorDone || err == nil {
-			t.Fatalf("it ended with %d and %v; looking for it: %v", code, deleted, err)
-		}
-		id, _ := deleted.StructuredContent["trashId"].(string)
-		if restored, code := callWith(t, era, line, "restore_file", "change_id="+id); code != inspectorDone {
-			t.Errorf("it ended with %d and %v", code, restored)
-		}
-		holds(t, filepath.Join(root, "d", "a.txt"), "hello\n")
-	})
+func TestTheInspectorDeletesInOneEraAndRestoresInTheOther(t *testing.T) {
+	t.Parallel()
+	root := mcptest.Tree(t, "d/a.txt=hello\n")
+	line := writeOffer.over(root)
+	deleted, code := callWith(t, mcptest.Legacy, line, "delete_file", "path=d", "recursive=true")
+	if _, err := os.Lstat(filepath.Join(root, "d")); code != inspectorDone || err == nil {
+		t.Fatalf("it ended with %d and %v; looking for it: %v", code, deleted, err)
+	}
+	id, _ := deleted.StructuredContent["trashId"].(string)
+	if restored, code := callWith(t, mcptest.Modern, line, "restore_file", "change_id="+id); code != inspectorDone {
+		t.Errorf("it ended with %d and %v", code, restored)
+	}
+	holds(t, filepath.Join(root, "d", "a.txt"), "hello\n")
 }
 
 func TestTheInspectorReadsResources(t *testing.T) {
+	t.Parallel()
 	root := mcptest.Tree(t, "a.txt=hello\n")
-	inBothEras(t, func(t *testing.T, era mcptest.Era) {
-		templates, code := inspect(t, era, server("file-read", root), "resources/templates/list")
-		if code != inspectorDone || !strings.Contains(string(templates), `"file:///{+path}"`) {
-			t.Errorf("templates: %d %s", code, templates)
-		}
-		content, code := inspect(t, era, server("file-read", root), "resources/read", "--uri", "file://"+root+"/a.txt")
-		if code != inspectorDone || !strings.Contains(string(content), `"text":"hello\n"`) {
-			t.Errorf("content: %d %s", code, content)
-		}
-	})
+	templates, code := inspect(t, mcptest.Legacy, server("file-read", root), "resources/templates/list")
+	if code != inspectorDone || !strings.Contains(string(templates), `"file:///{+path}"`) {
+		t.Errorf("templates: %d %s", code, templates)
+	}
+	content, code := inspect(t, mcptest.Modern, server("file-read", root), "resources/read", "--uri", "file://"+root+"/a.txt")
+	if code != inspectorDone || !strings.Contains(string(content), `"text":"hello\n"`) {
+		t.Errorf("content: %d %s", code, content)
+	}
 }
