@@ -257,3 +257,43 @@ func TestOfSubscriptionsThatWouldHearNothingNoneIsMade(t *testing.T) {
 		t.Errorf("answered with %s", body)
 	}
 }
+
+// bomb is a handler that panics while its client waits.
+type bomb struct{ *toolkit.Server }
+
+func (b bomb) HandleMessage(context.Context, json.RawMessage) mcp.JSONRPCMessage {
+	time.Sleep(20 * time.Millisecond)
+	panic("bomb")
+}
+
+func TestAHandlerThatPanicsEndsItsRequestAndNothingElse(t *testing.T) {
+	cert, key, authority := certificate(t)
+	ctx, stop := context.WithCancel(t.Context())
+	door, err := Open(ctx, Settings{Listen: "127.0.0.1:0", CertFile: cert, KeyFile: key})
+	fatal(t, err)
+	h, err := toolkit.NewServer(toolkit.Config{Name: "test", Version: "1", Vocabulary: toolkit.Vocabulary{Name: "standard", Tools: tools(&hooks{})}})
+	fatal(t, err)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- door.Serve(ctx, bomb{h}, Options{Beat: time.Millisecond, Drain: 200 * time.Millisecond})
+	}()
+	by := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authority}, ForceAttemptHTTP2: true}}
+	for range 5 {
+		a, err := by.Post(door.URL(), "application/json", strings.NewReader(call(1, "echo", "")))
+		if err != nil {
+			continue
+		}
+		if _, err := io.ReadAll(a.Body); err == nil {
+			t.Error("the answer looks whole")
+		}
+		a.Body.Close()
+	}
+	a, err := by.Get(strings.TrimSuffix(door.URL(), Path) + Health)
+	if err != nil || a.StatusCode != 200 {
+		t.Errorf("afterwards its health is %v %v", a, err)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}

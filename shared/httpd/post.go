@@ -91,7 +91,7 @@ func (s *served) take(out *reply, r *http.Request, who client, m rpc.Message, bo
 	}
 	from := &session{client: who, id: who.id(), modern: m.Modern, reply: out}
 	from.Initialize()
-	if ours && !m.Modern {
+	if !m.Modern {
 		from.SetClientInfo(info)
 		from.SetProtocolVersion(r.Header.Get(mcp.HeaderProtocolVersion))
 	}
@@ -113,6 +113,7 @@ func (s *served) call(out *reply, r *http.Request, from *session, id string, m r
 	dropped, forget := s.work.register(id, m, cancel)
 	defer forget()
 	out.beat(s.o.Beat)
+	defer out.close()
 	if m.IsListen() {
 		from.id = fmt.Sprintf("%s/listen/%d", from.id, s.streams.Add(1))
 		from.stream = m.ID

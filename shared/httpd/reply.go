@@ -85,6 +85,13 @@ func (r *reply) beat(every time.Duration) {
 	})
 }
 
+// close ends what writes by itself: after the handler nothing may.
+func (r *reply) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.end()
+}
+
 // end says that the response comes, and nothing else.
 func (r *reply) end() {
 	r.over = true
