@@ -41,7 +41,7 @@ func (s *Store) Recall(ctx context.Context, query string, limit int) (Found, err
 	if err := s.present(); err != nil {
 		return Found{}, err
 	}
-	found, err := s.recall(ctx, words.Asked(query), limit)
+	found, err := s.recall(ctx, words.Asked(tidy(query)), limit)
 	return found, coded(err)
 }
 

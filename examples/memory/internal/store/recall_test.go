@@ -1,9 +1,8 @@
 package store
 
 import (
-	"context"
-	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -130,49 +129,32 @@ func TestAnOldMemoryIsFoundBehindManyNewOnes(t *testing.T) {
 	}
 }
 
-// FuzzQuery holds that a query is data: whatever it is, it finds what has its words or
-// says that there are none, and changes nothing.
-func FuzzQuery(f *testing.F) {
-	for _, s := range []string{"好きな色", `"`, `a" OR "b`, `NEAR(a b, 5)`, "tokens:x", "a*", "^a", "-a", "a + b", "'; DROP TABLE memories; --", "a\x00b", "\xff", "AND", "{a b}:c"} {
-		f.Add(s)
+// A query is data: whatever it is, it finds what has its words or says that there are
+// none, and changes nothing. It is no fuzz target because the whole database would be
+// compiled once more for it; that tokens hold no syntax, the one of package words holds.
+func TestAQueryIsDataWhateverItSays(t *testing.T) {
+	w := newWorld(t, "here to stay")
+	queries := []string{"好きな色", `"`, `a" OR "b`, `NEAR(a b, 5)`, "tokens:x", "a*", "^a", "-a", "a + b", "'; DROP TABLE memories; --", "a\x00b", "\xffx", "AND", "NOT", "{a b}:c", `words MATCH "x"`}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		var b strings.Builder
+		for range 1 + rng.IntN(6) {
+			b.WriteString(queries[rng.IntN(16)])
+		}
+		queries = append(queries, b.String())
 	}
-	s, err := Open(context.Background(), f.TempDir()+"/fuzz.db", Limits{Memories: 1000, Clock: testClock})
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Cleanup(func() { s.Close() })
-	if _, _, err := s.Remember(context.Background(), Note{Content: "here to stay"}); err != nil {
-		f.Fatal(err)
-	}
-	f.Fuzz(func(t *testing.T, query string) {
-		n, err := Note{Content: query}.clean()
-		if err != nil {
-			return // nothing to remember in it
+	for _, query := range queries {
+		if len(words.Asked(query)) == 0 {
+			continue
 		}
-		asked := words.Asked(query)
-		_, err = s.Recall(t.Context(), query, 5)
-		if err != nil && !errors.Is(err, fault.ParamInvalid) && !errors.Is(err, fault.LimitReached) {
-			t.Fatalf("%q: %v", query, err)
-		}
-		if len(asked) == 0 || errors.Is(err, fault.LimitReached) {
-			return
-		}
-		id, _, err := s.Remember(t.Context(), n)
-		if err != nil {
-			t.Fatalf("%q: %v", query, err)
-		}
-		found, err := s.Recall(t.Context(), n.Content, 100)
+		id := w.remember(Note{Content: query})
+		found, err := w.Recall(t.Context(), query, 100)
 		if err != nil || !slices.ContainsFunc(found.Memories, func(m Memory) bool { return m.ID == id }) {
-			t.Fatalf("%q is not found by itself: %v", n.Content, err)
+			t.Fatalf("%q is not found by itself: %v", query, err)
 		}
-		if n.Content == "here to stay" {
-			return
-		}
-		if err := s.Forget(t.Context(), id); err != nil {
-			t.Fatal(err)
-		}
-		if found, err = s.Recall(t.Context(), "here to stay", 5); err != nil || len(found.Memories) != 1 {
-			t.Fatalf("after %q there are %d memories: %v", query, len(found.Memories), err)
-		}
-	})
+		is(t, query, w.Forget(t.Context(), id), nil)
+	}
+	if got := w.recalled("here to stay", 5); len(got) != 1 || len(w.all()) != 1 {
+		t.Errorf("afterwards there is %q", got)
+	}
 }
