@@ -83,7 +83,20 @@ func (r *Relay) Close() error {
 func (r *Relay) run() {
 	defer close(r.done)
 	for line := r.next(); line != nil; line = r.next() {
-		r.deliver(r.Target.format(line))
+		if r.over() || !r.deliver(r.Target.format(line)) {
+			r.mu.Lock()
+			r.lost++
+			r.mu.Unlock()
+		}
+	}
+}
+
+func (r *Relay) over() bool {
+	select {
+	case <-r.quit:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -98,30 +111,28 @@ func (r *Relay) next() []byte {
 		return nil
 	}
 	line := r.waiting[0]
+	r.waiting[0] = nil
 	r.waiting, r.size = r.waiting[1:], r.size-len(line)
 	return line
 }
 
-// deliver tries until the copy is sent, or will not be.
-func (r *Relay) deliver(entry []byte) {
+// deliver tries until the copy is sent; false where it will not be.
+func (r *Relay) deliver(entry []byte) bool {
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
 		err := r.port.send(entry, r.Target.large)
 		if err == nil {
 			r.back()
-			return
+			return true
 		}
-		if !errors.Is(err, errTooLong) {
-			r.gone(err)
-			select {
-			case <-time.After(pause):
-				continue
-			case <-r.quit:
-			}
+		if errors.Is(err, errTooLong) {
+			return false
 		}
-		r.mu.Lock()
-		r.lost++
-		r.mu.Unlock()
-		return
+		r.gone(err)
+		select {
+		case <-time.After(pause):
+		case <-r.quit:
+			return false
+		}
 	}
 }
 

@@ -53,13 +53,48 @@ func TestNoSocketConnectsBySending(t *testing.T) {
 		call  uint32
 		flags int // which argument
 	}{{unix.SYS_SENDTO, 3}, {unix.SYS_SENDMSG, 2}, {unix.SYS_SENDMMSG, 3}} {
-		for rules, want := range map[*Rules]bool{{}: false, {Accept: true}: false, {Network: true}: true} {
+		for rules, want := range map[*Rules]bool{{}: false, {Accept: true}: false, {Connect: []uint16{discard}}: false, {Network: true}: true} {
 			c := seccomp.Call{Number: w.call}
 			c.Args[w.flags] = unix.MSG_FASTOPEN | unix.MSG_NOSIGNAL
 			got, err := program(*rules, 3).Answer(c)
 			if err != nil || (got == unix.SECCOMP_RET_ALLOW) != want {
 				t.Errorf("call %d under %+v gives %#x %v", w.call, *rules, got, err)
 			}
+		}
+	}
+}
+
+func TestWhatConnectsByTCPCanDoNothingElse(t *testing.T) {
+	if !seccomp.Available() {
+		t.Skip("no system-call filter for " + runtime.GOARCH)
+	}
+	only, both := program(Rules{Connect: []uint16{discard}}, 4), program(Rules{Connect: []uint16{discard}, Accept: true}, 4)
+	for _, w := range []struct {
+		what string
+		by   seccomp.Program
+		call uint32
+		args [3]uint64
+		can  bool
+	}{
+		{"TCP", only, unix.SYS_SOCKET, [3]uint64{unix.AF_INET, unix.SOCK_STREAM | unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK, 0}, true},
+		{"TCP over IPv6, by its name", only, unix.SYS_SOCKET, [3]uint64{unix.AF_INET6, unix.SOCK_STREAM, unix.IPPROTO_TCP}, true},
+		{"connecting", only, unix.SYS_CONNECT, [3]uint64{}, true},
+		{"MPTCP", only, unix.SYS_SOCKET, [3]uint64{unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_MPTCP}, false},
+		{"SCTP", only, unix.SYS_SOCKET, [3]uint64{unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_SCTP}, false},
+		{"datagrams", only, unix.SYS_SOCKET, [3]uint64{unix.AF_INET, unix.SOCK_DGRAM, 0}, false},
+		{"raw packets", only, unix.SYS_SOCKET, [3]uint64{unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_TCP}, false},
+		{"local sockets", only, unix.SYS_SOCKET, [3]uint64{unix.AF_UNIX, unix.SOCK_STREAM, 0}, false},
+		{"virtual machines", only, unix.SYS_SOCKET, [3]uint64{unix.AF_VSOCK, unix.SOCK_STREAM, 0}, false},
+		{"SMC", only, unix.SYS_SOCKET, [3]uint64{unix.AF_SMC, unix.SOCK_STREAM, 0}, false},
+		{"listening", only, unix.SYS_LISTEN, [3]uint64{}, false},
+		{"binding", only, unix.SYS_BIND, [3]uint64{}, false},
+		{"accepting", only, unix.SYS_ACCEPT4, [3]uint64{}, false},
+		{"accepting, where that is kept too", both, unix.SYS_ACCEPT4, [3]uint64{}, true},
+	} {
+		c := seccomp.Call{Number: w.call}
+		copy(c.Args[:], w.args[:])
+		if got, err := w.by.Answer(c); err != nil || (got == unix.SECCOMP_RET_ALLOW) != w.can {
+			t.Errorf("%s: %#x, %v", w.what, got, err)
 		}
 	}
 }
