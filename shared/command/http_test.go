@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/multiollama/mcp-server/shared/command"
 	"github.com/multiollama/mcp-server/shared/mcptest"
@@ -57,24 +56,6 @@ func TestARestrictedServerAnswersOverHTTP(t *testing.T) {
 	must(t, err)
 	if n := strings.Count(string(log), `"session":"http:ci@127.0.0.1"`); n != 5 { // the begin of keep as well
 		t.Errorf("%d events name the client:\n%s", n, log)
-	}
-}
-
-func TestASignalEndsAServerOverHTTPThoughACallRuns(t *testing.T) {
-	c := server(t, "--restrict", "off", "--transport", "http", "--listen", "127.0.0.1:0")
-	url, stop := mcptest.Listening(t, c)
-	answered := make(chan string, 1)
-	go func() {
-		_, body := mcptest.Post(t, url, "", calling("keep", `{"file":"forever"}`))
-		answered <- body
-	}()
-	log := filepath.Join(strings.TrimPrefix(c.Env[1], "HOME="), ".local/state/mcp-server/audit/fake-server.jsonl")
-	for text := []byte(nil); !strings.Contains(string(text), `"begin"`); text, _ = os.ReadFile(log) {
-		time.Sleep(time.Millisecond)
-	}
-	stop()
-	if body := <-answered; !strings.Contains(body, `"isError":true`) {
-		t.Errorf("the call is answered with %s", body)
 	}
 }
 
