@@ -13,10 +13,10 @@ import (
 
 // about is a program for those who write of it: packages and their manifests.
 type about struct {
-	Name    string          `json:"name"`
-	Title   string          `json:"title"`
-	Doc     string          `json:"doc"`
-	Version string          `json:"version"`
+	Name    string      `json:"name"`
+	Title   string      `json:"title"`
+	Doc     string      `json:"doc"`
+	Version string      `json:"version"`
 	Flags   []aboutFlag `json:"flags"`
 }
 

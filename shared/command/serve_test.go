@@ -63,7 +63,10 @@ func TestDirectoriesBehindServeAreAllowedOnes(t *testing.T) {
 				must(t, os.Mkdir(dir, 0o700))
 			}
 			var got []string
-			w.restrict = func(rules restrict.Rules) (restrict.Report, error) { got = rules.Read[:len(c.want)]; return holds(rules) }
+			w.restrict = func(rules restrict.Rules) (restrict.Report, error) {
+				got = rules.Read[:len(c.want)]
+				return holds(rules)
+			}
 			w.must(t, 0, c.args...)
 			for i, dir := range c.want {
 				c.want[i] = filepath.Join(w.dir, dir)
