@@ -23,7 +23,7 @@ import (
 	"github.com/multiollama/mcp-server/shared/fault"
 )
 
-// Collector is where spans and measures go: one address, and nothing else.
+// Collector is where spans and metrics go: one address, and nothing else.
 type Collector struct {
 	base    *url.URL
 	proxy   *url.URL // nil: none

@@ -8,7 +8,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// spanExporter and measureExporter hand to a collector what the SDK has gathered. Their
+// spanExporter and metricExporter hand to a collector what the SDK has gathered. Their
 // failures are told by the collector, once; the SDK would tell each.
 
 type spanExporter struct{ to *Collector }
@@ -24,23 +24,23 @@ func (e spanExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnly
 
 func (spanExporter) Shutdown(context.Context) error { return nil }
 
-type measureExporter struct{ to *Collector }
+type metricExporter struct{ to *Collector }
 
-// Export tries once: measures are sums since the start, and the next ones hold these.
-func (e measureExporter) Export(ctx context.Context, all *metricdata.ResourceMetrics) error {
+// Export tries once: metrics are sums since the start, and the next ones hold these.
+func (e metricExporter) Export(ctx context.Context, all *metricdata.ResourceMetrics) error {
 	if m := metricsOf(all); len(m.ResourceMetrics[0].ScopeMetrics) > 0 {
 		e.to.deliver(ctx, "v1/metrics", m, false)
 	}
 	return nil
 }
 
-func (measureExporter) Temporality(sdkmetric.InstrumentKind) metricdata.Temporality {
+func (metricExporter) Temporality(sdkmetric.InstrumentKind) metricdata.Temporality {
 	return metricdata.CumulativeTemporality
 }
 
-func (measureExporter) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation {
+func (metricExporter) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation {
 	return sdkmetric.DefaultAggregationSelector(k)
 }
 
-func (measureExporter) ForceFlush(context.Context) error { return nil }
-func (measureExporter) Shutdown(context.Context) error   { return nil }
+func (metricExporter) ForceFlush(context.Context) error { return nil }
+func (metricExporter) Shutdown(context.Context) error   { return nil }

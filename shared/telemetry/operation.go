@@ -91,7 +91,7 @@ func (o *operation) SetStatus(code tracing.StatusCode, _ string) {
 	o.failed = o.failed || code == tracing.StatusError
 }
 
-// End tells the span and its measures.
+// End tells the span and its metrics.
 func (o *operation) End() {
 	now := time.Now()
 	attrs := o.attributes()

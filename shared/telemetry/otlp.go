@@ -175,7 +175,7 @@ func flagsOf(c, of trace.SpanContext) uint32 {
 	return flags
 }
 
-// metricsOf is all measures of one resource; those of another kind than this package
+// metricsOf is all metrics of one resource; those of another kind than this package
 // makes are left out.
 func metricsOf(all *metricdata.ResourceMetrics) metricsMessage {
 	out := resourceMetrics{Resource: resourceOf(all.Resource)}

@@ -78,7 +78,7 @@ func TestSpansAreThoseOfTheProtocol(t *testing.T) {
 	}
 }
 
-func TestMeasuresAreThoseOfTheProtocol(t *testing.T) {
+func TestMetricsAreThoseOfTheProtocol(t *testing.T) {
 	collector := mcptest.NewCollector(t)
 	w := newWorld(t, collector.URL)
 	for _, name := range []string{"Ada", "Bo", "nobody"} {

@@ -1,4 +1,4 @@
-// Package telemetry tells an OpenTelemetry collector of calls: a span and measures of
+// Package telemetry tells an OpenTelemetry collector of calls: a span and metrics of
 // each (OTLP over HTTP, as JSON).
 //
 // It refuses to tell what a call was about. What leaves is a name of a method or a tool
@@ -42,7 +42,7 @@ type Telemetry struct {
 	duration  metric.Float64Histogram
 	content   metric.Int64Counter
 	spans     *sdktrace.TracerProvider
-	measures  *sdkmetric.MeterProvider
+	metrics   *sdkmetric.MeterProvider
 }
 
 // parting is how long the end of a server may take for what was not sent yet.
@@ -68,10 +68,10 @@ func Open(to *Collector, o Options) (*Telemetry, error) {
 	)
 	t := &Telemetry{transport: o.Transport}
 	t.spans = sdktrace.NewTracerProvider(sdktrace.WithResource(of), sdktrace.WithBatcher(spanExporter{to}))
-	t.measures = sdkmetric.NewMeterProvider(sdkmetric.WithResource(of), sdkmetric.WithExemplarFilter(exemplar.AlwaysOffFilter),
-		sdkmetric.WithReader(sdkmetric.NewPeriodicReader(measureExporter{to})))
+	t.metrics = sdkmetric.NewMeterProvider(sdkmetric.WithResource(of), sdkmetric.WithExemplarFilter(exemplar.AlwaysOffFilter),
+		sdkmetric.WithReader(sdkmetric.NewPeriodicReader(metricExporter{to})))
 	t.tracer = t.spans.Tracer(scope, trace.WithInstrumentationVersion(o.Version))
-	meter := t.measures.Meter(scope, metric.WithInstrumentationVersion(o.Version))
+	meter := t.metrics.Meter(scope, metric.WithInstrumentationVersion(o.Version))
 	var err, wrong error
 	t.duration, err = meter.Float64Histogram("mcp.server.operation.duration", metric.WithUnit("s"),
 		metric.WithDescription("How long a request took"), metric.WithExplicitBucketBoundaries(boundaries...))
@@ -80,7 +80,7 @@ func Open(to *Collector, o Options) (*Telemetry, error) {
 	return t, errors.Join(err, wrong)
 }
 
-// scope names what made the spans and measures.
+// scope names what made the spans and metrics.
 const scope = "github.com/multiollama/mcp-server/shared/telemetry"
 
 // Close sends what is left, as far as that is quickly done.
@@ -90,7 +90,7 @@ func (t *Telemetry) Close() error {
 	told := make(chan struct{})
 	go func() {
 		defer close(told)
-		_ = t.measures.Shutdown(ctx) // what was not sent has been told of, see Collector
+		_ = t.metrics.Shutdown(ctx) // what was not sent has been told of, see Collector
 	}()
 	_ = t.spans.Shutdown(ctx)
 	select {

@@ -113,7 +113,7 @@ func TestTheTraceOfTheCallerIsContinued(t *testing.T) {
 			got := world.told(t, collector)
 			if w.silent {
 				if len(got) != 0 || len(collector.Bodies("/v1/metrics")) == 0 {
-					t.Errorf("%d spans came, want the measures alone", len(got))
+					t.Errorf("%d spans came, want the metrics alone", len(got))
 				}
 				return
 			}
