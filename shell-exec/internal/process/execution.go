@@ -67,7 +67,7 @@ func newExecution(r *Runner, q Request) *execution {
 func (e *execution) live(limit time.Duration) {
 	status, why := e.watch(limit)
 	e.streams.settle()
-	e.finish(status, why)
+	e.finish(status, why, why == "" && e.outlived())
 	close(e.done)
 	go e.keepAside()
 	if why == "" || e.tree.Kill() != nil { // of what was ended, nothing is left to stay for
@@ -154,8 +154,19 @@ func (e *execution) fade(grace time.Duration) {
 	}
 }
 
-// finish writes down how the first process ended.
-func (e *execution) finish(s sandbox.Status, why Ending) {
+// outlived reports whether something lives on after the first process. It was looked for
+// while the output was drained, so there is little to wait for.
+func (e *execution) outlived() bool {
+	select {
+	case <-e.tree.Gone():
+		return false
+	case <-e.tree.Outlived():
+		return true
+	}
+}
+
+// finish writes down how the first process ended, and whether something lives on.
+func (e *execution) finish(s sandbox.Status, why Ending, lingers bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.rec.Completed = time.Now()
@@ -177,7 +188,7 @@ func (e *execution) finish(s sandbox.Status, why Ending) {
 	default:
 		e.rec.State = Completed
 	}
-	e.rec.Lingering = true // until linger has seen that it is not
+	e.rec.Lingering = lingers
 }
 
 // linger stays while processes that the command left behind are alive.

@@ -29,6 +29,7 @@ type Tree interface {
 	Exited() <-chan struct{}     // closed when the first process has ended
 	Wait() sandbox.Status        // how it ended; never waits for a pipe
 	Gone() <-chan struct{}       // closed when nothing is left
+	Outlived() <-chan struct{}   // closed when something lives on after the first process; one of the two comes soon after Exited
 	Signal(syscall.Signal) error // all of it, and no stranger
 	Kill() error                 // all of it; returns when it is gone
 	Usage() sandbox.Usage        // of what is alive

@@ -129,6 +129,23 @@ func TestACallAnswersWhenItsShellEndsThoughAChildHoldsThePipe(t *testing.T) {
 	w.until(0)
 }
 
+// It is looked, not guessed, whether something lives on: also of what holds no pipe.
+func TestAnAnswerTellsWhetherSomethingLivesOn(t *testing.T) {
+	w := newWorld(t)
+	for range 20 {
+		if r := w.run("echo x", process.Foreground); r.State != process.Completed || r.Lingering {
+			t.Fatalf("nothing lives on: %+v", r.Record)
+		}
+	}
+	r := w.run("sleep 1000 </dev/null >/dev/null 2>&1 &", process.Foreground)
+	if r.State != process.Completed || !r.Lingering {
+		t.Errorf("something lives on: %+v", r.Record)
+	}
+	_, err := w.Terminate(t.Context(), process.Termination{PID: r.PID})
+	must(t, err)
+	w.until(0)
+}
+
 func TestWhatAShellWroteBeforeItEndedIsAllThere(t *testing.T) {
 	w := newWorld(t)
 	for range 20 {

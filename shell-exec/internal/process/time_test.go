@@ -25,11 +25,12 @@ type actor struct {
 
 	mu           sync.Mutex
 	exited, gone chan struct{}
+	left         chan struct{}
 	over         bool
 }
 
 func play(life time.Duration, a *actor) *actor {
-	a.exited, a.gone = make(chan struct{}), make(chan struct{})
+	a.exited, a.gone, a.left = make(chan struct{}), make(chan struct{}), make(chan struct{})
 	status := a.status
 	time.AfterFunc(life, func() { a.exit(status) })
 	return a
@@ -47,15 +48,18 @@ func (a *actor) exit(s sandbox.Status) {
 	}
 	a.over, a.status = true, s
 	close(a.exited)
-	if !a.lingers {
+	if a.lingers {
+		close(a.left)
+	} else {
 		close(a.gone)
 	}
 }
 
-func (a *actor) PID() int                { return 1000000 }
-func (a *actor) Exited() <-chan struct{} { return a.exited }
-func (a *actor) Gone() <-chan struct{}   { return a.gone }
-func (a *actor) Close() error            { return nil }
+func (a *actor) PID() int                  { return 1000000 }
+func (a *actor) Exited() <-chan struct{}   { return a.exited }
+func (a *actor) Gone() <-chan struct{}     { return a.gone }
+func (a *actor) Outlived() <-chan struct{} { return a.left }
+func (a *actor) Close() error              { return nil }
 
 func (a *actor) Wait() sandbox.Status {
 	<-a.exited

@@ -71,10 +71,11 @@ type bareTree struct {
 	mark         string
 	status       sandbox.Status
 	exited, gone chan struct{}
+	left         chan struct{}
 }
 
 func (bare) Start(_ context.Context, c sandbox.Command, f sandbox.Files) (process.Tree, error) {
-	t := &bareTree{mark: markName + "=" + rand.Text(), exited: make(chan struct{}), gone: make(chan struct{})}
+	t := &bareTree{mark: markName + "=" + rand.Text(), exited: make(chan struct{}), gone: make(chan struct{}), left: make(chan struct{})}
 	t.cmd = &exec.Cmd{Path: c.Path, Args: c.Args, Env: append(c.Env, t.mark), Dir: c.Dir, Stdin: f.Stdin, Stdout: f.Stdout, Stderr: f.Stderr,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
 	if err := t.cmd.Start(); err != nil {
@@ -92,15 +93,19 @@ func (t *bareTree) watch() {
 		t.status.Signal = unix.SignalName(status.Signal())
 	}
 	close(t.exited)
+	if len(marked(t.mark)) > 0 {
+		close(t.left)
+	}
 	for len(marked(t.mark)) > 0 {
 		time.Sleep(50 * time.Millisecond)
 	}
 	close(t.gone)
 }
 
-func (t *bareTree) PID() int                { return t.cmd.Process.Pid }
-func (t *bareTree) Exited() <-chan struct{} { return t.exited }
-func (t *bareTree) Gone() <-chan struct{}   { return t.gone }
+func (t *bareTree) PID() int                  { return t.cmd.Process.Pid }
+func (t *bareTree) Exited() <-chan struct{}   { return t.exited }
+func (t *bareTree) Gone() <-chan struct{}     { return t.gone }
+func (t *bareTree) Outlived() <-chan struct{} { return t.left }
 
 func (t *bareTree) Wait() sandbox.Status {
 	<-t.exited

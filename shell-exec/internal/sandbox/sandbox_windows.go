@@ -50,6 +50,7 @@ type Tree struct {
 	exited chan struct{}
 	ended  Status
 	gone   chan struct{}
+	left   chan struct{} // closed when something was seen to outlive the first process
 	parted func()
 
 	mu   sync.Mutex
@@ -76,7 +77,7 @@ func (s *Sandbox) start(c Command, f Files) (*Tree, error) {
 		j.close()
 		return nil, startFailed(c, err)
 	}
-	t := &Tree{first: first, pid: first.Pid, exited: make(chan struct{}), gone: make(chan struct{}), job: j, keep: c.Detached}
+	t := &Tree{first: first, pid: first.Pid, exited: make(chan struct{}), gone: make(chan struct{}), left: make(chan struct{}), job: j, keep: c.Detached}
 	t.parted = func() { s.forget(t) }
 	s.mu.Lock()
 	s.trees[t] = true
@@ -157,10 +158,13 @@ func (t *Tree) await() {
 		}
 	}
 	close(t.exited)
-	for { // a job says only through a completion port that it is empty
+	for told := false; ; told = true { // a job says only through a completion port that it is empty
 		if u := t.Usage(); u.Processes == 0 {
 			t.release()
 			return
+		}
+		if !told {
+			close(t.left)
 		}
 		select {
 		case <-t.gone:
@@ -178,6 +182,10 @@ func (t *Tree) Exited() <-chan struct{} { return t.exited }
 
 // Gone is closed when nothing is left of the tree.
 func (t *Tree) Gone() <-chan struct{} { return t.gone }
+
+// Outlived is closed when the first process has ended and something of the tree was seen
+// to live on. One of Gone and Outlived comes soon after Exited.
+func (t *Tree) Outlived() <-chan struct{} { return t.left }
 
 // Wait waits for the first process alone: others may live on, and hold its pipes.
 func (t *Tree) Wait() Status {

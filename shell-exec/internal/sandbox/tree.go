@@ -31,6 +31,7 @@ type Tree struct {
 	held holder
 	over bool          // held was given back
 	stop chan struct{} // closed with it
+	left chan struct{} // closed when something was seen to outlive the first process
 
 	mu        sync.Mutex
 	peak      int64
@@ -42,7 +43,7 @@ type Tree struct {
 func newTree(first *os.Process, held holder, c Command, parted func()) *Tree {
 	return &Tree{
 		first: first, pid: first.Pid, limits: c.Limits, detached: c.Detached, parted: parted, held: held,
-		exited: make(chan struct{}), stop: make(chan struct{}), bound: map[int]bool{},
+		exited: make(chan struct{}), stop: make(chan struct{}), left: make(chan struct{}), bound: map[int]bool{},
 	}
 }
 
@@ -78,6 +79,10 @@ func (t *Tree) Exited() <-chan struct{} { return t.exited }
 
 // Gone is closed when nothing is left of the tree.
 func (t *Tree) Gone() <-chan struct{} { return t.stop }
+
+// Outlived is closed when the first process has ended and something of the tree was seen
+// to live on, or could not be ruled out. One of Gone and Outlived comes soon after Exited.
+func (t *Tree) Outlived() <-chan struct{} { return t.left }
 
 // Wait waits for the first process alone: others may live on, and hold its pipes.
 func (t *Tree) Wait() Status {
@@ -228,7 +233,7 @@ const (
 func (t *Tree) watch() {
 	exited := t.exited
 	born := time.Now()
-	for pause, old := soon, false; ; {
+	for pause, old, told := soon, false, false; ; {
 		timer := time.NewTimer(pause)
 		select {
 		case <-t.stop:
@@ -245,6 +250,10 @@ func (t *Tree) watch() {
 		if err == nil && u.Processes == 0 && exited == nil {
 			t.release()
 			return
+		}
+		if exited == nil && !told {
+			told = true
+			close(t.left)
 		}
 		if !old && time.Since(born) > young {
 			old = true
