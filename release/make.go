@@ -53,7 +53,11 @@ func (r *release) makeIn(ctx context.Context, t *tree, out string) error {
 	if err != nil {
 		return err
 	}
-	if err := writeExtra(ctx, program, r.server.name, t.extra()); err != nil {
+	extra := filepath.Join(t.at(r.server.name), "extra")
+	if err := writeExtra(ctx, program, r.server.name, extra); err != nil {
+		return err
+	}
+	if err := copyFile(filepath.Join(t.dir, "LICENSE"), filepath.Join(extra, "LICENSE")); err != nil {
 		return err
 	}
 	r.step("programs, archives and packages, by goreleaser")
@@ -73,9 +77,6 @@ func (r *release) makeIn(ctx context.Context, t *tree, out string) error {
 	r.step("the bundle, the entry of the registry, what the image is built from, checksums")
 	return r.finish(ctx, t, program, programs, out)
 }
-
-// extra is where the manual page and the completions of the server lie.
-func (t *tree) extra() string { return filepath.Join(t.dir, "dist", "extra") }
 
 // build makes the program of this machine, as goreleaser will make it too.
 func (r *release) build(ctx context.Context, t *tree) (string, error) {
@@ -135,7 +136,7 @@ func (r *release) goreleaser(ctx context.Context, t *tree, program, out string) 
 	run := &tree{work: t.work, dir: dir, log: t.log, env: append(t.env,
 		"GORELEASER_CURRENT_TAG="+r.version,
 		"SERVER="+r.server.name, "PACKAGE="+r.server.packageName(), "SUMMARY="+r.server.summary,
-		"VERSION="+r.version, "EXTRA=../dist/extra")}
+		"VERSION="+r.version, "EXTRA=extra")}
 	if _, err := run.output(ctx, dir, program, "release", "--clean",
 		"--config", "../release/goreleaser.yaml", "--skip=publish,announce,validate"); err != nil {
 		return nil, err

@@ -32,6 +32,12 @@ func newTree(ctx context.Context, root, cache string, log io.Writer) (*tree, err
 		t.remove()
 		return nil, err
 	}
+	// goreleaser packs only files of the module; git must not take them for changes.
+	exclude := filepath.Join(t.dir, ".git", "info", "exclude")
+	if err := os.WriteFile(exclude, []byte("extra/\n"), 0o600); err != nil {
+		t.remove()
+		return nil, err
+	}
 	if err := t.isolate(ctx, cache); err != nil {
 		t.remove()
 		return nil, err
