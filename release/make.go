@@ -144,8 +144,8 @@ func (r *release) goreleaser(ctx context.Context, t *tree, program, out string) 
 	return collect(dir, out)
 }
 
-// artifact is a row of goreleaser's own list of what it made; its path is relative to
-// where it ran.
+// artifact is a row of goreleaser's own list of what it made; a path that is not
+// absolute is relative to where it ran.
 type artifact struct {
 	Name, Path, Type string
 	Goos, Goarch     string
@@ -162,7 +162,10 @@ func collect(dir, out string) ([]binary, error) {
 	}
 	var programs []binary
 	for _, a := range made {
-		file := filepath.Join(dir, filepath.FromSlash(a.Path))
+		file := filepath.FromSlash(a.Path)
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(dir, file)
+		}
 		switch a.Type {
 		case "Binary":
 			programs = append(programs, binary{a.Goos, a.Goarch, file})
