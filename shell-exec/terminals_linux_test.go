@@ -49,6 +49,12 @@ func (d desk) types(line string, more ...any) (a answer) {
 	return ask(d.t, d.client, "terminal_send_input", args)
 }
 
+// looks is what there is to see of the terminal now.
+func (d desk) looks() (s shownText) {
+	_ = d.client.Call("terminal_get_output", map[string]any{"terminal_id": d.id, "include_foreground_process": true}).Decode(&s)
+	return s
+}
+
 // until is what the terminal shows once a new line of it matches.
 func (d desk) until(pattern string) (s shownText) {
 	d.t.Helper()
@@ -81,15 +87,12 @@ func TestATerminalIsTypedAtAndLookedAt(t *testing.T) {
 	}
 	d.types(`idear you\e:wq`, "control_codes", true, "send_to", editor)
 	d.until(`[#$] $`)
+	h.until("the editor has ended", func() bool { return d.looks().Foreground.Name != editor }) // the prompt shows before that
 	if b, err := os.ReadFile(filepath.Join(h.dir, "letter.txt")); err != nil || string(b) != "dear you\n" {
 		t.Errorf("the letter is %q %v", b, err)
 	}
 	d.types("exit 3")
-	h.until("the shell has ended", func() bool {
-		var s shownText
-		_ = d.client.Call("terminal_get_output", map[string]any{"terminal_id": d.id}).Decode(&s)
-		return s.Status == "exited"
-	})
+	h.until("the shell has ended", func() bool { return d.looks().Status == "exited" })
 }
 
 func TestWhatIsTypedIsJudged(t *testing.T) {

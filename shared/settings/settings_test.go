@@ -364,7 +364,7 @@ func TestTheTableInMarkdown(t *testing.T) {
 
 func TestTheCommonTableIsComplete(t *testing.T) {
 	want := strings.Fields("allow-path deny-path deny-secrets vocabulary toolsets symlinks follow-roots rate-limit audit-log " +
-		"audit-required transport listen token-file tls-cert tls-key behind-tls allow-host allow-origin results hide-paths restrict log-level config")
+		"audit-required audit-also otlp-endpoint transport listen token-file tls-cert tls-key behind-tls allow-host allow-origin results hide-paths restrict log-level config")
 	var got []string
 	for _, f := range settings.Common() {
 		got = append(got, f.Name)
