@@ -64,7 +64,7 @@ func killable(w *replace.Writer, r *confine.Roots, kind string, n int) error {
 func kills(t *testing.T) int {
 	text := os.Getenv("KILLS")
 	if text == "" {
-		return 10
+		return 5
 	}
 	n, err := strconv.Atoi(text)
 	must(t, err)
