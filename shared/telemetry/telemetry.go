@@ -93,9 +93,6 @@ func (t *Telemetry) Close() error {
 		_ = t.metrics.Shutdown(ctx) // what was not sent has been told of, see Collector
 	}()
 	_ = t.spans.Shutdown(ctx)
-	select {
-	case <-told:
-	case <-ctx.Done():
-	}
+	<-told
 	return nil
 }

@@ -145,6 +145,33 @@ func TestNothingSurvivesAKill(t *testing.T) {
 	}
 }
 
+func TestAKilledScriptDoesNotGoOn(t *testing.T) {
+	w := newWorld(t)
+	for name, s := range boxes(t, w.Home) {
+		for range 10 {
+			c := w.shell(`sleep $1; >went-on`, token())
+			tree, err := s.Start(t.Context(), c, Files{})
+			must(t, err)
+			eventually(t, name+": a sleeper", func() bool {
+				_ = tree.Usage() // a walk must have seen parents while they lived, as watch does
+				return len(sleepers(carriers(t, c.Args[4]))) == 1
+			})
+			must(t, tree.Kill())
+			if status := tree.Wait(); status.Signal != "SIGKILL" {
+				t.Errorf("%s: %+v", name, status)
+			}
+			must(t, tree.Close())
+		}
+		went := w.Work + "/went-on"
+		if _, err := os.Stat(went); err == nil {
+			t.Errorf("%s: it went on to its next command", name)
+		}
+		if r := run(t, s, w.shell("sleep $1; >went-on", "0")); !r.ok() || os.Remove(went) != nil {
+			t.Errorf("%s: without a kill it does not go on: %+v", name, r)
+		}
+	}
+}
+
 // sleepers are the carriers that are no shells on their way.
 func sleepers(carriers []string) (out []string) {
 	for _, c := range carriers {

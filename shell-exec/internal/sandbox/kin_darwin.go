@@ -73,6 +73,13 @@ func (k *kin) forget(all []process) {
 
 func (k *kin) strike(sig syscall.Signal) error {
 	all, err := k.members()
+	if sig == syscall.SIGKILL { // stopped before: a shell whose child is killed would go on to its next command
+		for _, p := range all {
+			if now, ok := look(p.pid); ok && now.start == p.start {
+				_ = unix.Kill(p.pid, unix.SIGSTOP)
+			}
+		}
+	}
 	for _, p := range all {
 		if now, ok := look(p.pid); !ok || now.start != p.start {
 			continue

@@ -128,6 +128,11 @@ func (l *lineage) looksAt(pid int) bool {
 func (l *lineage) strike(sig unix.Signal) error {
 	all, err := l.members()
 	slices.SortFunc(all, func(a, b process) int { return int(b.start) - int(a.start) })
+	if sig == unix.SIGKILL { // stopped before: a shell whose child is killed would go on to its next command
+		for _, p := range slices.Backward(all) {
+			_ = p.signal(unix.SIGSTOP)
+		}
+	}
 	for _, p := range all {
 		if e := p.signal(sig); e != nil && e != unix.ESRCH {
 			err = e

@@ -64,7 +64,7 @@ func TestWhatIsTypedInPartsIsJudgedTogether(t *testing.T) {
 	if len(no.asked) != 1 || no.asked[0].Text != "touch refused" {
 		t.Errorf("%+v", no.asked)
 	}
-	w.send(Input{ID: id, Keys: []string{"Ctrl+C"}, Judge: no.judge})
+	w.send(Input{ID: id, Keys: []string{"Ctrl+U"}, Judge: no.judge}) // bash may drop what follows Ctrl+C at once
 	w.enter(id, "touch allowed")
 	w.made("allowed")
 	w.missing("refuse")
