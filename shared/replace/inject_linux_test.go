@@ -58,6 +58,7 @@ func failing(t *testing.T, in *injection, do func()) {
 	// Some calls of confine are ones that Go's scheduler is not told of. While such a one
 	// waits for an answer from here, a collection would wait for it, and all else for that.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	runtime.GC() // one that was about to begin has ended then
 	listener := make(chan int, 1)
 	var work, watch sync.WaitGroup
 	work.Go(func() {
