@@ -200,7 +200,9 @@ func TestAWriteThatNobodyReadsEndsInTime(t *testing.T) {
 func TestInputsOfSeveralCallersDoNotMix(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	id := w.open("cat").ID
+	// Without the terminal's echo, into which the kernel may write what cat writes.
+	id := w.open("/bin/sh", "-c", "stty -echo; echo ready; exec cat").ID
+	w.until(id, WaitFor{Pattern: "ready", Since: Start})
 	var all sync.WaitGroup
 	for n := range 8 {
 		all.Go(func() {
@@ -217,12 +219,12 @@ func TestInputsOfSeveralCallersDoNotMix(t *testing.T) {
 	w.until(id, WaitFor{Exit: true})
 	o, err := w.Output(t.Context(), Query{ID: id})
 	must(t, err)
-	for _, l := range o.Lines {
+	for _, l := range o.Lines[1:] {
 		if l != strings.Repeat(l[:1], 70) {
 			t.Errorf("%q", l)
 		}
 	}
-	if len(o.Lines) != 80 {
+	if len(o.Lines) != 41 {
 		t.Errorf("%d lines", len(o.Lines))
 	}
 }
