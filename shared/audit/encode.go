@@ -49,9 +49,9 @@ func bodyOf(e Event) ([]byte, error) {
 	if b, ok := appendBody(make([]byte, 0, 512+len(e.Arguments)), e); ok && len(b) <= maxBody-len(emptySeq)-len(emptyChain) {
 		return b, nil
 	}
-	b, err := marshal(e)
+	b, err := quoted.JSON(e)
 	if err != nil || len(b) > maxBody {
-		b, err = marshal(reduced(e))
+		b, err = quoted.JSON(reduced(e))
 	}
 	if err != nil {
 		return nil, err
@@ -127,17 +127,6 @@ func compact(raw json.RawMessage) (json.RawMessage, bool) {
 		return b.Bytes(), err == nil
 	}
 	return raw, true
-}
-
-// marshal is JSON without the HTML escapes that make < and > unreadable.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // reduced is e with every part bounded: arguments become their digest.

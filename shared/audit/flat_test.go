@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/quick"
 	"time"
+
+	"github.com/multiollama/mcp-server/shared/quoted"
 )
 
 // FuzzFlat: what is masked as it stands is what becomes of it otherwise.
@@ -47,7 +49,7 @@ func TestEventsAreWrittenAsEncodingJSONWritesThem(t *testing.T) {
 		}
 		e.Arguments, _ = json.Marshal(map[string]string{"a b": raw})
 		got, ok := appendBody(nil, e)
-		want, err := marshal(e)
+		want, err := quoted.JSON(e)
 		if ok {
 			quickly++
 		}

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"io"
 	"strings"
+
+	"github.com/multiollama/mcp-server/shared/quoted"
 )
 
 // Masked stands where a credential stood.
@@ -52,7 +54,7 @@ func (m masker) any(raw json.RawMessage) json.RawMessage {
 	if dec.Decode(&v) != nil || !ended(dec) {
 		return digestJSON(raw)
 	}
-	out, err := marshal(m.value(v))
+	out, err := quoted.JSON(m.value(v))
 	if err != nil {
 		return digestJSON(raw)
 	}
@@ -141,7 +143,7 @@ func contents(v any) any {
 	case string:
 		return digestOf([]byte(v))
 	}
-	b, err := marshal(v)
+	b, err := quoted.JSON(v)
 	if err != nil {
 		return Masked
 	}
@@ -157,7 +159,7 @@ func hexSum(b []byte) string {
 
 // digestJSON is the digest of b as JSON.
 func digestJSON(b []byte) json.RawMessage {
-	out, err := marshal(digestOf(b))
+	out, err := quoted.JSON(digestOf(b))
 	if err != nil { // a string and a number always encode
 		return json.RawMessage(`"` + Masked + `"`)
 	}

@@ -80,7 +80,7 @@ func writesItself(t reflect.Type) bool {
 
 // emitOther is for what is rare: times, interfaces, numbers with a point.
 func emitOther(b []byte, v reflect.Value) ([]byte, error) {
-	raw, err := plainJSON(v.Interface())
+	raw, err := quoted.JSON(v.Interface())
 	return append(b, raw...), err
 }
 

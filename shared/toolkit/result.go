@@ -1,7 +1,6 @@
 package toolkit
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -102,17 +101,6 @@ func (o *outcome) room() int {
 		size += len(c.Text) + len(c.Text)/8
 	}
 	return size
-}
-
-// plainJSON leaves <, > and & as they are: this is no HTML, and a model reads it.
-func plainJSON(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // result is a success as MCP sends it.

@@ -14,6 +14,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/quoted"
 )
 
 // compiled fails the test where the schema is none.
@@ -216,7 +217,7 @@ func TestResultsAreWrittenAsEncodingJSONWritesThem(t *testing.T) {
 	emit := emitterOf(reflect.TypeFor[mixed]())
 	same := func(m mixed) bool {
 		got, err := emit(nil, reflect.ValueOf(&m).Elem())
-		want, theirs := plainJSON(m)
+		want, theirs := quoted.JSON(m)
 		if err != nil || theirs != nil || string(got) != string(want) {
 			t.Logf("%s %v\n%s %v", got, err, want, theirs)
 			return false
