@@ -20,7 +20,6 @@ package httpd
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"log/slog"
 	"net"
 	"net/http"
@@ -29,10 +28,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
-
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/rpc"
 )
 
 // Path is where messages are sent to.
@@ -170,12 +167,7 @@ func (d *Door) Close() error {
 // Handler is what a server does with messages. The session in the context of a request
 // belongs to it alone; SessionID says which client it is from, by its token or else by
 // its address.
-type Handler interface {
-	HandleMessage(ctx context.Context, message json.RawMessage) mcp.JSONRPCMessage
-	RegisterSession(ctx context.Context, session server.ClientSession) error
-	UnregisterSession(ctx context.Context, sessionID string)
-	WithContext(ctx context.Context, session server.ClientSession) context.Context
-}
+type Handler = rpc.Handler
 
 // Options are the limits of a server. Zero fields mean the default.
 type Options struct {

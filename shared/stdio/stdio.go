@@ -18,15 +18,12 @@ package stdio
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"log/slog"
 	"time"
 
-	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
-
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/rpc"
 )
 
 // Handler is what a server does with messages.
@@ -39,12 +36,7 @@ import (
 // HandleMessage is called concurrently, but notifications from the client are
 // handled one after the other and hold up what comes behind them: their handlers
 // must be quick, and cannot ask the client anything.
-type Handler interface {
-	HandleMessage(ctx context.Context, message json.RawMessage) mcp.JSONRPCMessage
-	RegisterSession(ctx context.Context, session server.ClientSession) error
-	UnregisterSession(ctx context.Context, sessionID string)
-	WithContext(ctx context.Context, session server.ClientSession) context.Context
-}
+type Handler = rpc.Handler
 
 // Options are the limits of a connection. Zero fields mean the default.
 type Options struct {
