@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/multiollama/mcp-server/shared/fault"
 )
@@ -82,9 +83,14 @@ func readTokens(path string) (tokens, error) {
 }
 
 var (
-	tokenForm = regexp.MustCompile(`^[A-Za-z0-9._~+/-]+=*$`) // RFC 6750, section 2.1
-	nameForm  = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+	tokenForm = lazy(`^[A-Za-z0-9._~+/-]+=*$`) // RFC 6750, section 2.1
+	nameForm  = lazy(`^[A-Za-z0-9._-]{1,64}$`)
 )
+
+// lazy is an expression that costs nothing before there are tokens.
+func lazy(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
 
 // tokenOf reads a line; a token without a name is called by its place.
 func tokenOf(line string, place int) (_ token, wrong string) {
@@ -96,11 +102,11 @@ func tokenOf(line string, place int) (_ token, wrong string) {
 	switch {
 	case len(fields) > 2:
 		return token{}, "has more than a name and a token"
-	case !nameForm.MatchString(name):
+	case !nameForm().MatchString(name):
 		return token{}, "has a name of more than letters, digits, dots and dashes, or of more than 64"
 	case len(secret) < minToken || len(secret) > maxToken:
 		return token{}, fmt.Sprintf("has a token of %d characters, but it must have %d to %d", len(secret), minToken, maxToken)
-	case !tokenForm.MatchString(secret):
+	case !tokenForm().MatchString(secret):
 		return token{}, "has a token with a character that no bearer token has"
 	}
 	return token{name, sha256.Sum256([]byte(secret))}, ""
