@@ -41,7 +41,7 @@ func grants(r Rules, home string) []grant {
 			out = append(out, grant{path, rights, wanted})
 		}
 	}
-	for _, path := range systemPaths() {
+	for _, path := range SystemPaths() {
 		out = append(out, except(path, privatePaths())...)
 	}
 	add(readRights, false, toolPaths(home, os.Getenv)...)

@@ -6,12 +6,9 @@ import (
 	"slices"
 )
 
-// SystemPaths are what every command may read besides what it is given.
-func SystemPaths() []string { return systemPaths() }
-
-// systemPaths are what programs need to start. A command may read them, and
+// SystemPaths are what programs need to start. A command may read them, and
 // start what is in them.
-func systemPaths() []string {
+func SystemPaths() []string {
 	return []string{
 		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/proc",
 		"/sys/devices/system/cpu", "/sys/devices/system/node", "/sys/fs/cgroup", "/sys/kernel/mm/transparent_hugepage",
