@@ -132,6 +132,15 @@ func TestTheBytesInFlightAreBounded(t *testing.T) {
 	if admit("d", 1) == nil {
 		t.Error("one byte too many was taken")
 	}
+	for _, id := range []string{"b", "c"} {
+		c := s.byID[id]
+		if !s.answer(c) || c.line != nil {
+			t.Error("an answered message is held")
+		}
+	}
+	if admit("e", 5000) != nil { // by a client that has its answers before the calls are over
+		t.Error("a message alone was refused")
+	}
 }
 
 // broken fails as a pipe that nobody reads does.

@@ -13,7 +13,7 @@ import (
 // call is one request between its line and its response.
 type call struct {
 	rpc.Message
-	line    []byte
+	line    []byte          // nil once it is answered
 	ctx     context.Context // ends when the client cancels, or the connection must end
 	cancel  context.CancelCauseFunc
 	dropped atomic.Bool // the client cancelled it: nothing of it may be written
@@ -26,7 +26,7 @@ type calls struct {
 	mu       sync.Mutex
 	byID     map[string]*call // those that can still be cancelled
 	active   int              // all of them
-	bytes    int              // of their lines
+	bytes    int              // of the lines of those that are not answered
 	maxCalls int
 	maxBytes int
 	closed   bool
@@ -48,7 +48,7 @@ func (s *calls) begin(c *call) *rpc.Refusal {
 		// With the id, the client would take this for the first one's answer.
 		return &rpc.Refusal{Code: mcp.INVALID_REQUEST, Text: "a request with this id is still in flight", About: c.ID}
 	}
-	if full := s.active >= s.maxCalls || s.bytes+len(c.line) > s.maxBytes; full && s.active > 0 {
+	if s.active >= s.maxCalls || s.bytes > 0 && s.bytes+len(c.line) > s.maxBytes {
 		return &rpc.Refusal{Code: rpc.CodeBusy, Text: "too many requests are in flight; send this one again when others are answered", ID: c.ID}
 	}
 	s.byID[c.Key] = c
@@ -69,8 +69,8 @@ func (s *calls) drop(key string) {
 	}
 }
 
-// answer reports whether the response may be written, and if so lets go of the
-// id: a client that has the response may use it again.
+// answer reports whether the response may be written, and if so lets go of the id and of
+// the line: a client that has the response may use the id again, and send as much again.
 func (s *calls) answer(c *call) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,6 +78,7 @@ func (s *calls) answer(c *call) bool {
 		return false
 	}
 	delete(s.byID, c.Key)
+	s.forget(c)
 	return true
 }
 
@@ -89,8 +90,14 @@ func (s *calls) end(c *call) {
 		delete(s.byID, c.Key)
 	}
 	s.active--
-	s.bytes -= len(c.line)
+	s.forget(c)
 	s.settle()
+}
+
+// forget lets go of the line of a call, if that was not done before.
+func (s *calls) forget(c *call) {
+	s.bytes -= len(c.line)
+	c.line = nil
 }
 
 // close admits nothing more, and ends the subscriptions, which would last as
