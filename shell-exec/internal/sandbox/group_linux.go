@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -112,12 +113,7 @@ func (g *group) strike(sig unix.Signal) error {
 		return os.WriteFile(filepath.Join(g.dir, "cgroup.kill"), []byte("1"), 0)
 	}
 	all, err := g.members()
-	for _, p := range all {
-		if e := p.signal(sig); e != nil && e != unix.ESRCH {
-			err = e
-		}
-	}
-	return err
+	return errors.Join(err, signalAll(all, sig))
 }
 
 // provide has the kernel kill the group, should this process end before it could

@@ -145,26 +145,32 @@ func TestNothingSurvivesAKill(t *testing.T) {
 	}
 }
 
-func TestAKilledScriptDoesNotGoOn(t *testing.T) {
+func TestAScriptThatIsEndedDoesNotGoOn(t *testing.T) {
 	w := newWorld(t)
+	went := w.Work + "/went-on"
 	for name, s := range boxes(t, w.Home) {
-		for range 10 {
-			c := w.shell(`sleep $1; >went-on`, token())
-			tree, err := s.Start(t.Context(), c, Files{})
-			must(t, err)
-			eventually(t, name+": a sleeper", func() bool {
-				_ = tree.Usage() // a walk must have seen parents while they lived, as watch does
-				return len(sleepers(carriers(t, c.Args[4]))) == 1
-			})
-			must(t, tree.Kill())
-			if status := tree.Wait(); status.Signal != "SIGKILL" {
-				t.Errorf("%s: %+v", name, status)
+		for signal, end := range map[string]func(*Tree) error{
+			"SIGKILL": (*Tree).Kill,
+			"SIGTERM": func(tree *Tree) error { return tree.Signal(unix.SIGTERM) },
+		} {
+			for range 10 {
+				c := w.shell(`sleep $1; >went-on; exec sleep $1`, token())
+				tree, err := s.Start(t.Context(), c, Files{})
+				must(t, err)
+				eventually(t, name+": a sleeper", func() bool {
+					_ = tree.Usage() // a walk must have seen parents while they lived, as watch does
+					return len(sleepers(carriers(t, c.Args[4]))) == 1
+				})
+				must(t, end(tree))
+				if status := tree.Wait(); status.Signal != signal {
+					t.Errorf("%s: %+v", name, status)
+				}
+				must(t, tree.Close())
 			}
-			must(t, tree.Close())
-		}
-		went := w.Work + "/went-on"
-		if _, err := os.Stat(went); err == nil {
-			t.Errorf("%s: it went on to its next command", name)
+			if _, err := os.Stat(went); err == nil {
+				t.Errorf("%s, %s: it went on to its next command", name, signal)
+				must(t, os.Remove(went))
+			}
 		}
 		if r := run(t, s, w.shell("sleep $1; >went-on", "0")); !r.ok() || os.Remove(went) != nil {
 			t.Errorf("%s: without a kill it does not go on: %+v", name, r)
@@ -246,7 +252,7 @@ func TestASignalReachesTheWholeTree(t *testing.T) {
 		must(t, err)
 		eventually(t, "two sleepers", func() bool { return len(sleepers(carriers(t, mark))) == 2 })
 		must(t, tree.Signal(unix.SIGTERM))
-		eventually(t, "the end", func() bool { return len(carriers(t, mark)) == 0 })
+		eventually(t, name+": the end", func() bool { return len(carriers(t, mark)) == 0 })
 		if status := tree.Wait(); status.Signal != "SIGTERM" {
 			t.Errorf("%s: %+v", name, status)
 		}

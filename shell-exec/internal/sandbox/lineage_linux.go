@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"slices"
 	"strconv"
@@ -123,22 +124,14 @@ func (l *lineage) looksAt(pid int) bool {
 	}) == nil
 }
 
-// strike signals the newest first: what runs away by forking has a new number
-// each time.
+// strike stops what it kills before: a shell whose child is killed would go on to its next
+// command.
 func (l *lineage) strike(sig unix.Signal) error {
 	all, err := l.members()
-	slices.SortFunc(all, func(a, b process) int { return int(b.start) - int(a.start) })
-	if sig == unix.SIGKILL { // stopped before: a shell whose child is killed would go on to its next command
-		for _, p := range slices.Backward(all) {
-			_ = p.signal(unix.SIGSTOP)
-		}
+	if sig == unix.SIGKILL {
+		_ = signalAll(all, unix.SIGSTOP)
 	}
-	for _, p := range all {
-		if e := p.signal(sig); e != nil && e != unix.ESRCH {
-			err = e
-		}
-	}
-	return err
+	return errors.Join(err, signalAll(all, sig))
 }
 
 func (l *lineage) release() {

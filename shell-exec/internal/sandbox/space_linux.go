@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -78,22 +79,13 @@ func (s *space) seen() ([]process, error) {
 
 func (s *space) strike(sig unix.Signal) error {
 	if sig == unix.SIGKILL {
-		return ignoreGone(s.init.Kill()) // the kernel takes the rest with it
-	}
-	all, err := s.members()
-	for _, p := range all {
-		if e := ignoreGone(p.signal(sig)); e != nil {
-			err = e
+		if err := s.init.Kill(); !errors.Is(err, os.ErrProcessDone) {
+			return err // or nil; the kernel takes the rest with it
 		}
-	}
-	return err
-}
-
-func ignoreGone(err error) error {
-	if err == unix.ESRCH || err == os.ErrProcessDone {
 		return nil
 	}
-	return err
+	all, err := s.members()
+	return errors.Join(err, signalAll(all, sig))
 }
 
 func (s *space) close() {
