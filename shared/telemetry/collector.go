@@ -158,7 +158,7 @@ func (c *Collector) Ports() []uint16 {
 	to := c.next()
 	port, err := strconv.ParseUint(to.Port(), 10, 16)
 	if err != nil {
-		port = map[string]uint64{"http": 80, "https": 443, "socks5": 1080}[to.Scheme]
+		port = map[string]uint64{"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}[to.Scheme]
 	}
 	if !named(to.Hostname()) {
 		return []uint16{uint16(port)}
@@ -195,10 +195,7 @@ func (c *Collector) Open() bool {
 
 // Try sends a message with nothing in it.
 func (c *Collector) Try(ctx context.Context) error {
-	if err := c.post(ctx, "v1/traces", []byte(`{"resourceSpans":[]}`)); err != nil {
-		return plain(err)
-	}
-	return nil
+	return plain(c.post(ctx, "v1/traces", []byte(`{"resourceSpans":[]}`)))
 }
 
 // refused is an answer of the collector, and whether trying again makes sense
@@ -238,9 +235,11 @@ func (c *Collector) post(ctx context.Context, path string, body []byte) error {
 // asked for, and tells once where it does not.
 func (c *Collector) deliver(ctx context.Context, path string, message any, again bool) {
 	body, err := json.Marshal(message)
-	if err == nil {
-		err = c.post(ctx, path, body)
+	if err != nil { // these types always encode
+		c.log.Error("what the OpenTelemetry collector was to be told cannot be encoded", "error", err)
+		return
 	}
+	err = c.post(ctx, path, body)
 	for pause := firstPause; again && err != nil && ctx.Err() == nil && mayPass(err); pause *= 2 {
 		c.told(err)
 		select {

@@ -28,8 +28,8 @@ type metricExporter struct{ to *Collector }
 
 // Export tries once: metrics are sums since the start, and the next ones hold these.
 func (e metricExporter) Export(ctx context.Context, all *metricdata.ResourceMetrics) error {
-	if m := metricsOf(all); len(m.ResourceMetrics[0].ScopeMetrics) > 0 {
-		e.to.deliver(ctx, "v1/metrics", m, false)
+	if len(all.ScopeMetrics) > 0 {
+		e.to.deliver(ctx, "v1/metrics", metricsOf(all), false)
 	}
 	return nil
 }

@@ -157,14 +157,10 @@ func methodOf(name string) string {
 
 type ambientKey struct{}
 
-// Extract takes the trace context of an HTTP request.
+// Extract takes the trace context of an HTTP request. mcp-go asks again after the message
+// was read, without headers, which changes nothing.
 func (t *Telemetry) Extract(ctx context.Context, headers http.Header) context.Context {
-	parent := trace.SpanContextFromContext(ctx)
-	with := t.context.Extract(ctx, propagation.HeaderCarrier(headers))
-	if parent.IsValid() {
-		return linked(ctx, trace.SpanContextFromContext(with), parent)
-	}
-	return with
+	return t.context.Extract(ctx, propagation.HeaderCarrier(headers))
 }
 
 // ExtractMeta takes the trace context of a message (SEP-414), which is the parent also
@@ -180,15 +176,11 @@ func (t *Telemetry) ExtractMeta(ctx context.Context, meta *mcp.Meta) context.Con
 		}
 	}
 	with := t.context.Extract(ctx, carrier)
-	return linked(with, trace.SpanContextFromContext(ctx), trace.SpanContextFromContext(with))
-}
-
-// linked is ctx whose span will have a link to another one than its parent.
-func linked(ctx context.Context, to, parent trace.SpanContext) context.Context {
-	if !to.IsValid() || to.Equal(parent) {
-		return ctx
+	ambient := trace.SpanContextFromContext(ctx)
+	if !ambient.IsValid() || ambient.Equal(trace.SpanContextFromContext(with)) {
+		return with
 	}
-	return context.WithValue(ctx, ambientKey{}, to)
+	return context.WithValue(with, ambientKey{}, ambient)
 }
 
 // Inject and InjectMeta tell nobody: a server of ours calls no other.

@@ -175,8 +175,7 @@ func flagsOf(c, of trace.SpanContext) uint32 {
 	return flags
 }
 
-// metricsOf is all metrics of one resource; those of another kind than this package
-// makes are left out.
+// metricsOf is all metrics of one resource.
 func metricsOf(all *metricdata.ResourceMetrics) metricsMessage {
 	out := resourceMetrics{Resource: resourceOf(all.Resource)}
 	for _, s := range all.ScopeMetrics {
@@ -189,6 +188,7 @@ func metricsOf(all *metricdata.ResourceMetrics) metricsMessage {
 	return metricsMessage{[]resourceMetrics{out}}
 }
 
+// metricOf knows the two kinds that this package makes.
 func metricOf(m metricdata.Metrics) metricMessage {
 	out := metricMessage{Name: m.Name, Description: m.Description, Unit: m.Unit}
 	switch d := m.Data.(type) {

@@ -14,6 +14,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -87,12 +88,9 @@ const scope = "github.com/multiollama/mcp-server/shared/telemetry"
 func (t *Telemetry) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), parting)
 	defer cancel()
-	told := make(chan struct{})
-	go func() {
-		defer close(told)
-		_ = t.metrics.Shutdown(ctx) // what was not sent has been told of, see Collector
-	}()
-	_ = t.spans.Shutdown(ctx)
-	<-told
+	var both sync.WaitGroup
+	both.Go(func() { _ = t.metrics.Shutdown(ctx) }) // what was not sent has been told of, see Collector
+	both.Go(func() { _ = t.spans.Shutdown(ctx) })
+	both.Wait()
 	return nil
 }

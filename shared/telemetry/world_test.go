@@ -1,13 +1,11 @@
 package telemetry_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/multiollama/mcp-server/shared/fault"
@@ -36,36 +34,18 @@ func greet(_ context.Context, in greetIn) (greetOut, error) {
 	return greetOut{"hello " + in.Name}, nil
 }
 
-// lines is what was logged.
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
 // world is a server that tells a collector of its calls.
 type world struct {
 	server    *toolkit.Server
 	telemetry *telemetry.Telemetry
-	log       *lines
+	log       *mcptest.Buffer // what was logged
 }
 
 func newWorld(t testing.TB, endpoint string) world {
 	t.Helper()
 	to, err := telemetry.CollectorAt(endpoint, "")
 	must(t, err)
-	log := &lines{}
+	log := &mcptest.Buffer{}
 	told, err := telemetry.Open(to, telemetry.Options{Server: "greeter", Version: "1.2.3", Transport: "pipe", Log: slog.New(slog.NewTextHandler(log, nil))})
 	must(t, err)
 	return world{greeter(t, told), told, log}
