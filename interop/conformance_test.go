@@ -1,7 +1,6 @@
 package interop
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -76,8 +75,6 @@ func serveFixture(t *testing.T) string {
 	return door.URL()
 }
 
-var address = regexp.MustCompile(`http://\S+`)
-
 // listening is the address of one of our servers, which runs until the test ends.
 func listening(t *testing.T, program string) string {
 	t.Helper()
@@ -86,33 +83,12 @@ func listening(t *testing.T, program string) string {
 		t.Fatal(err)
 	}
 	line := server(program, mcptest.Tree(t, "a.txt=a"), "--transport", "http", "--listen", "127.0.0.1:0", "--token-file", tokens)
-	cmd := exec.Command(line[0], line[1:]...)
-	stderr, err := cmd.StderrPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
+	at, _ := mcptest.Listening(t, exec.Command(line[0], line[1:]...))
+	to, err := url.Parse(at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := bufio.NewReader(stderr)
-	first, err := lines.ReadString('\n')
-	rest := make(chan []byte, 1)
-	go func() {
-		said, _ := io.ReadAll(lines) // until the server ends
-		rest <- said
-	}()
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(os.Interrupt)
-		said := <-rest
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("%s ended with %v\n%s", program, err, said)
-		}
-	})
-	at, wrong := url.Parse(address.FindString(first))
-	if wrong != nil || at.Host == "" {
-		t.Fatalf("%s does not say where it listens: %q %v", program, first, err)
-	}
-	return withToken(t, at)
+	return withToken(t, to)
 }
 
 const token = "a-token-that-is-long-enough-for-a-test-0123456789"

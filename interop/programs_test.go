@@ -56,7 +56,7 @@ type offer struct {
 	tools                         int
 }
 
-// offers are all there are.
+// offers are all there are, but for shell-server, which is standard without one tool.
 var offers = []offer{
 	{"file-read", "standard", "", 8},
 	{"file-read", "local-file", "", 4},

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/multiollama/mcp-server/shared/audit"
@@ -21,22 +20,13 @@ import (
 
 // said is what a relay logs.
 type said struct {
-	mu   sync.Mutex
-	text bytes.Buffer
+	mcptest.Buffer
 	more chan struct{}
 }
 
 func (s *said) Write(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	defer func() { s.more <- struct{}{} }()
-	return s.text.Write(b)
-}
-
-func (s *said) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
+	return s.Buffer.Write(b)
 }
 
 // relaying is a log whose events are also sent on.

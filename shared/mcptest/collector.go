@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -25,25 +26,28 @@ type Collector struct {
 // NewCollector starts a collector that ends with the test.
 func NewCollector(t testing.TB) *Collector {
 	t.Helper()
-	c := &Collector{bodies: map[string][][]byte{}}
-	s := httptest.NewServer(c)
-	t.Cleanup(s.Close)
-	c.URL = s.URL
+	c, _ := collect(t, httptest.NewServer)
 	return c
 }
 
 // NewTLSCollector starts one that is reached by https.
 func NewTLSCollector(t testing.TB) *Collector {
 	t.Helper()
-	c := &Collector{bodies: map[string][][]byte{}, Certificate: filepath.Join(t.TempDir(), "cert.pem")}
-	s := httptest.NewTLSServer(c)
-	t.Cleanup(s.Close)
-	c.URL = s.URL
+	c, s := collect(t, httptest.NewTLSServer)
+	c.Certificate = filepath.Join(t.TempDir(), "cert.pem")
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
 	if err := os.WriteFile(c.Certificate, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return c
+}
+
+func collect(t testing.TB, start func(http.Handler) *httptest.Server) (*Collector, *httptest.Server) {
+	c := &Collector{bodies: map[string][][]byte{}}
+	s := start(c)
+	t.Cleanup(s.Close)
+	c.URL = s.URL
+	return c, s
 }
 
 // ServeHTTP takes a message.
@@ -64,6 +68,24 @@ func (c *Collector) Bodies(path string) [][]byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.bodies[path]
+}
+
+// HoldsNothingOf fails the test where one of the texts came, or nothing to look for it in.
+func (c *Collector) HoldsNothingOf(t testing.TB, texts ...string) {
+	t.Helper()
+	for _, path := range []string{"/v1/traces", "/v1/metrics"} {
+		bodies := c.Bodies(path)
+		if len(bodies) == 0 {
+			t.Fatalf("nothing came for %s", path)
+		}
+		for _, body := range bodies {
+			for _, text := range texts {
+				if strings.Contains(string(body), text) {
+					t.Errorf("%s got %s", path, body)
+				}
+			}
+		}
+	}
 }
 
 // Span is one that a server told.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -26,10 +25,8 @@ type conn struct {
 	patience     time.Duration // the constant, but in tests of this package
 	welcome      json.RawMessage
 
-	cmd    *exec.Cmd
-	stdin  io.WriteCloser
-	stderr *buffer
-	gone   chan struct{} // closed once stdout has ended and the process was waited for
+	program
+	gone chan struct{} // closed once stdout has ended and the process was waited for
 
 	writing sync.Mutex // one line at a time
 
@@ -50,25 +47,16 @@ func dial(o Options, binary string, args []string) (*conn, error) {
 	cmd.Dir = o.Dir
 	cmd.Env = append(os.Environ(), o.Env...)
 	cmd.WaitDelay = patience
+	p, err := spawn(cmd)
+	if err != nil {
+		return nil, err
+	}
 	c := &conn{
 		era: o.Era, capabilities: o.Capabilities, answer: o.Answer, patience: patience,
-		cmd: cmd, stderr: &buffer{}, gone: make(chan struct{}),
+		program: p, gone: make(chan struct{}),
 		waiting: map[string]chan Message{}, changed: make(chan struct{}),
 	}
-	cmd.Stderr = c.stderr
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	c.stdin = stdin
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	go c.read(stdout)
+	go c.read()
 	return c, nil
 }
 
@@ -242,8 +230,8 @@ func toolsIn(result json.RawMessage) (tools []Tool, next string, err error) {
 }
 
 // read takes the server's stdout apart until it ends.
-func (c *conn) read(stdout io.Reader) {
-	lines := bufio.NewReaderSize(stdout, 64<<10)
+func (c *conn) read() {
+	lines := bufio.NewReaderSize(c.stdout, 64<<10)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if line = bytes.TrimSpace(line); len(line) > 0 {
@@ -378,22 +366,4 @@ func (c *conn) close() error {
 	_ = c.cmd.Process.Kill()
 	<-c.gone
 	return fmt.Errorf("the server was still running %v after its input had ended", c.patience)
-}
-
-// buffer is a bytes.Buffer that may be read while it is written.
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
 }

@@ -15,9 +15,7 @@ import (
 // dialogue is a story as it is played: a running server, and what its client knows of
 // whose turn it is to speak.
 type dialogue struct {
-	cmd    *exec.Cmd
-	stdin  io.WriteCloser
-	stderr *buffer
+	program
 	heard  chan string // the server's lines; closed where its output ends
 	closed bool        // the client has ended the input
 	gone   bool        // and the server its output
@@ -26,13 +24,10 @@ type dialogue struct {
 	news   map[string]bool   // progress tokens of which there was some
 }
 
-// remark is what a client must understand of a message, its own or the server's, to
-// know whose turn it is.
+// remark is a message, the client's or the server's, and what a client must understand
+// of it to know whose turn it is.
 type remark struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
-	Result json.RawMessage `json:"result"`
-	Error  json.RawMessage `json:"error"`
+	Message
 	Params struct {
 		RequestID json.RawMessage `json:"requestId"`
 		Token     json.RawMessage `json:"progressToken"`
@@ -60,28 +55,18 @@ func begin(command []string, root, home string, names *names) (*dialogue, error)
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+home+"/.state")
-	d := &dialogue{
-		cmd: cmd, stderr: &buffer{}, heard: make(chan string), names: names,
-		owed: map[string]remark{}, news: map[string]bool{},
-	}
-	cmd.Stderr = d.stderr
-	stdout, err := cmd.StdoutPipe()
+	p, err := spawn(cmd)
 	if err != nil {
 		return nil, err
 	}
-	if d.stdin, err = cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	go d.listen(stdout)
+	d := &dialogue{program: p, heard: make(chan string), names: names, owed: map[string]remark{}, news: map[string]bool{}}
+	go d.listen()
 	return d, nil
 }
 
-func (d *dialogue) listen(stdout io.Reader) {
+func (d *dialogue) listen() {
 	defer close(d.heard)
-	lines := bufio.NewScanner(stdout)
+	lines := bufio.NewScanner(d.stdout)
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {
 		d.heard <- lines.Text()

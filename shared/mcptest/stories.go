@@ -35,7 +35,8 @@ import (
 // ^D is the end of the input, after which the server must end well.
 //
 // What differs from run to run has a name: $ROOT is the directory (as in a shell,
-// ${ROOT#/} is that without its first slash), $TIME a time, and the rest is varying. What a client sends may have the names of values that came.
+// ${ROOT#/} is that without its first slash), $TIME a time, and the rest is varying. What
+// a client sends may have the names of values that came.
 func Stories(t *testing.T, dir string, varying ...Varying) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
