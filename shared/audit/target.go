@@ -22,9 +22,6 @@ type Target struct {
 	large  bool // it takes what is too long for a datagram as a sealed file in memory
 }
 
-// Targets are the words for the logs of the system.
-var Targets = []string{"journald", "syslog"}
-
 // TargetOf reads the name of a log of the system, with the path of its socket behind a
 // colon where that is not the usual one.
 func TargetOf(name string) (Target, error) {
@@ -42,7 +39,7 @@ func TargetOf(name string) (Target, error) {
 			t.Socket = "/dev/log"
 		}
 	default:
-		return t, fault.New(fault.Misconfigured, fmt.Sprintf("audit events cannot also go to %q", name), "Write "+strings.Join(Targets, " or "))
+		return t, fault.New(fault.Misconfigured, fmt.Sprintf("audit events cannot also go to %q", name), "Write journald or syslog")
 	}
 	if !filepath.IsAbs(t.Socket) {
 		return t, fault.New(fault.Misconfigured, fmt.Sprintf("%q does not name the absolute path of a socket", name), "Write "+kind+", or "+kind+":/path/of/its/socket")
