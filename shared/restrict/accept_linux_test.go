@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"sync"
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -48,22 +49,31 @@ func (h hall) elsewhere() unix.Sockaddr {
 	return &unix.SockaddrInet4{Port: h.port, Addr: [4]byte{127, 0, 0, 1}}
 }
 
+// inHall does a deed in the hall of its world.
+func inHall(do func(h hall, n int) error) func(world, int) error {
+	return func(w world, n int) error {
+		h, err := hallOf(w, n)
+		if err != nil {
+			return err
+		}
+		return do(h, n)
+	}
+}
+
 // withDescriptor hands the descriptor of a socket to do.
-func withDescriptor(c interface {
-	Control(func(uintptr)) error
-}, do func(fd int) error) (err error) {
-	if failed := c.Control(func(fd uintptr) { err = do(int(fd)) }); failed != nil {
+func withDescriptor(socket syscall.Conn, do func(fd int) error) error {
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return err
+	}
+	if failed := raw.Control(func(fd uintptr) { err = do(int(fd)) }); failed != nil {
 		return failed
 	}
 	return err
 }
 
-var acceptDeeds = map[string]func(world, int) error{
-	"accept what waits": func(w world, n int) error {
-		h, err := hallOf(w, n)
-		if err != nil {
-			return err
-		}
+var hallDeeds = map[string]func(h hall, n int) error{
+	"accept what waits": func(h hall, _ int) error {
 		c, err := h.listeners[0].Accept()
 		if err != nil {
 			return err
@@ -73,21 +83,13 @@ var acceptDeeds = map[string]func(world, int) error{
 		return err
 	},
 	// A connection that is let go of (AF_UNSPEC) is a socket like a new one.
-	"connect anew what was accepted": func(w world, n int) error {
-		h, err := hallOf(w, n)
-		if err != nil {
-			return err
-		}
+	"connect anew what was accepted": func(h hall, _ int) error {
 		c, err := h.listeners[0].AcceptTCP()
 		if err != nil {
 			return err
 		}
 		defer c.Close()
-		raw, err := c.SyscallConn()
-		if err != nil {
-			return err
-		}
-		return withDescriptor(raw, func(fd int) error {
+		return withDescriptor(c, func(fd int) error {
 			var nowhere [16]byte // of family AF_UNSPEC
 			if _, _, e := unix.RawSyscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(&nowhere)), unsafe.Sizeof(nowhere)); e != 0 {
 				return e
@@ -95,32 +97,16 @@ var acceptDeeds = map[string]func(world, int) error{
 			return waitFor(unix.Connect(fd, h.elsewhere()))
 		})
 	},
-	"connect by sending what listened": func(w world, n int) error {
-		h, err := hallOf(w, n)
-		if err != nil {
-			return err
-		}
-		raw, err := h.listeners[n].SyscallConn()
-		if err != nil {
-			return err
-		}
-		return withDescriptor(raw, func(fd int) error {
+	"connect by sending what listened": func(h hall, n int) error {
+		return withDescriptor(h.listeners[n], func(fd int) error {
 			if err := unix.Shutdown(fd, unix.SHUT_RDWR); err != nil {
 				return err
 			}
 			return waitFor(unix.Sendto(fd, []byte("x"), unix.MSG_FASTOPEN|unix.MSG_NOSIGNAL, h.elsewhere()))
 		})
 	},
-	"listen anew": func(w world, n int) error {
-		h, err := hallOf(w, n)
-		if err != nil {
-			return err
-		}
-		raw, err := h.listeners[n].SyscallConn()
-		if err != nil {
-			return err
-		}
-		return withDescriptor(raw, func(fd int) error { return unix.Listen(fd, 1) })
+	"listen anew": func(h hall, n int) error {
+		return withDescriptor(h.listeners[n], func(fd int) error { return unix.Listen(fd, 1) })
 	},
 }
 

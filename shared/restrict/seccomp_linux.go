@@ -15,16 +15,8 @@ func program(r Rules, landlock int) seccomp.Program {
 	if !r.Exec {
 		f.Deny(unix.EPERM, unix.SYS_EXECVE, unix.SYS_EXECVEAT)
 	}
-	switch {
-	case r.Network:
-	case len(r.Connect) > 0:
-		connectOnly(f)
-	default:
-		f.Deny(unix.EPERM, seccomp.SocketCalls()...)
-		f.DenyFastOpen(unix.EPERM)
-	}
-	if !r.Network && !r.Accept {
-		f.Deny(unix.EPERM, seccomp.AcceptCalls()...)
+	if !r.Network {
+		denyNetwork(f, r)
 	}
 	if !r.Attributes {
 		f.Deny(unix.EPERM, seccomp.AttributeCalls()...)
@@ -35,13 +27,25 @@ func program(r Rules, landlock int) seccomp.Program {
 	return f.Program()
 }
 
+// denyNetwork takes away what the rules do not keep of the network; connecting by sending
+// (TCP Fast Open), which Landlock does not see, always.
+func denyNetwork(f *seccomp.Filter, r Rules) {
+	f.DenyFastOpen(unix.EPERM)
+	if !r.Accept {
+		f.Deny(unix.EPERM, seccomp.AcceptCalls()...)
+	}
+	if len(r.Connect) > 0 {
+		connectOnly(f)
+	} else {
+		f.Deny(unix.EPERM, seccomp.SocketCalls()...)
+	}
+}
+
 // connectOnly leaves connections by TCP, whose ports Landlock limits. It takes away what
-// Landlock does not see: the other protocols of streams (MPTCP is one), listening, and
-// connecting by sending (TCP Fast Open).
+// Landlock does not see: the other protocols of streams (MPTCP is one), and listening.
 func connectOnly(f *seccomp.Filter) {
 	f.Deny(unix.EPERM, unix.SYS_SOCKETPAIR, unix.SYS_BIND, unix.SYS_LISTEN)
 	f.AllowOnly(unix.EPERM, unix.SYS_SOCKET, 0, ^uint32(0), unix.AF_INET, unix.AF_INET6)
 	f.AllowOnly(unix.EPERM, unix.SYS_SOCKET, 1, 0xf, unix.SOCK_STREAM)
 	f.AllowOnly(unix.EPERM, unix.SYS_SOCKET, 2, ^uint32(0), unix.IPPROTO_IP, unix.IPPROTO_TCP)
-	f.DenyFastOpen(unix.EPERM)
 }

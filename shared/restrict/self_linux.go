@@ -33,11 +33,8 @@ func Self(r Rules) (Report, error) {
 	return m.report(r, trials.run()), nil
 }
 
-// Probe is what this machine offers for rules that keep nothing. It changes nothing, so
-// it can only say what would be tried: Self proves it.
-func Probe() Report { return Rules{}.Probe() }
-
-// Probe is what this machine offers for these rules.
+// Probe is what this machine offers for these rules. It changes nothing, so it can only
+// say what would be tried: Self proves it.
 func (r Rules) Probe() Report { return inspect().report(r, nil) }
 
 // machine is what the kernel can do.

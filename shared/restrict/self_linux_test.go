@@ -155,8 +155,8 @@ var deeds = func() map[string]func(world, int) error {
 	for name, do := range otherDeeds {
 		all[name] = do
 	}
-	for name, do := range acceptDeeds {
-		all[name] = do
+	for name, do := range hallDeeds {
+		all[name] = inHall(do)
 	}
 	for family := range families {
 		all[fmt.Sprint("socket of family ", family)] = func(world, int) error { return anySocket(family) }
@@ -240,9 +240,9 @@ var otherDeeds = map[string]func(world, int) error{
 		}
 		return err
 	},
-	"connect to a port":       func(world, int) error { return connect(unix.IPPROTO_TCP, discard) },
-	"connect to another port": func(world, int) error { return connect(unix.IPPROTO_TCP, tcpmux) },
-	"connect by MPTCP":        func(world, int) error { return connect(unix.IPPROTO_MPTCP, discard) },
+	"connect to a port":       func(world, int) error { return reach(unix.IPPROTO_TCP, discard) },
+	"connect to another port": func(world, int) error { return reach(unix.IPPROTO_TCP, tcpmux) },
+	"connect by MPTCP":        func(world, int) error { return reach(unix.IPPROTO_MPTCP, discard) },
 	"connect by sending":      func(world, int) error { return connectBySending(tcpmux) },
 	"make a datagram socket":  func(world, int) error { return socketOf(unix.AF_INET, unix.SOCK_DGRAM) },
 	"make a local socket":     func(world, int) error { return socketOf(unix.AF_UNIX, unix.SOCK_STREAM) },
@@ -261,9 +261,8 @@ const families = 50
 // anySocket makes a socket of whatever type the family has.
 func anySocket(family int) (err error) {
 	for _, kind := range []int{unix.SOCK_STREAM, unix.SOCK_DGRAM, unix.SOCK_RAW, unix.SOCK_SEQPACKET} {
-		var fd int
-		if fd, err = unix.Socket(family, kind|unix.SOCK_CLOEXEC, 0); err == nil {
-			return unix.Close(fd)
+		if err = socketOf(family, kind); err == nil {
+			return nil
 		}
 	}
 	return err
@@ -275,23 +274,8 @@ const (
 	discard = 9
 )
 
-func socketOf(family, kind int) error {
-	fd, err := unix.Socket(family, kind|unix.SOCK_CLOEXEC, 0)
-	if err == nil {
-		unix.Close(fd)
-	}
-	return err
-}
-
-// connect gets as far as the machine's own refusal.
-func connect(protocol, port int) error {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, protocol)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	return tolerate(unix.Connect(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}, Port: port}), unix.ECONNREFUSED)
-}
+// reach gets as far as the machine's own refusal.
+func reach(protocol, port int) error { return tolerate(connect(protocol, port), unix.ECONNREFUSED) }
 
 // connectBySending is TCP Fast Open.
 func connectBySending(port int) error {

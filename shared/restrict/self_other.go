@@ -13,9 +13,6 @@ func Self(r Rules) (Report, error) {
 	return Probe(), nil
 }
 
-// Probe is what this machine offers: nothing.
-func Probe() Report { return Rules{}.Probe() }
-
 // Probe is what this machine offers for these rules: nothing.
 func (Rules) Probe() Report {
 	why := runtime.GOOS + " cannot take rights from a running process"

@@ -62,16 +62,7 @@ func acts(r Rules) []act {
 		all = append(all, act{"run", "execve", unix.ENOENT, execNothing}, act{"run", "execveat", unix.ENOENT, execNothingAt})
 	}
 	if !r.Network {
-		all = append(all, socketActs()...)
-	}
-	if !r.Network && !r.Accept {
-		all = append(all, act{"network", "accept4", unix.EBADF, acceptNothing})
-	}
-	if !r.Network && len(r.Connect) == 0 {
-		all = append(all, act{"network", "connect", unix.EBADF, connectNothing})
-	}
-	if !r.Network && len(r.Connect) > 0 {
-		all = append(all, act{"network", "a connection to port 0", unix.ECONNREFUSED, connectNowhere})
+		all = append(all, networkActs(r)...)
 	}
 	if !r.Attributes {
 		all = append(all, act{"attributes", "chmod", unix.ENOENT, chmodNothing}, act{"attributes", "utimensat", unix.ENOENT, touchNothing})
@@ -113,32 +104,57 @@ func open(path string, flags int) func() error {
 	}
 }
 
-func socketActs() []act {
+// networkActs make sockets, and ask for what the rules do not keep with one that there is
+// not. Nothing can listen at port 0.
+func networkActs(r Rules) []act {
 	var all []act
+	add := func(name string, gives error, try func() error) { all = append(all, act{"network", name, gives, try}) }
 	for _, family := range []struct {
 		name   string
 		number int
 	}{{"AF_UNIX", unix.AF_UNIX}, {"AF_INET", unix.AF_INET}, {"AF_INET6", unix.AF_INET6}, {"AF_NETLINK", unix.AF_NETLINK}} {
-		all = append(all, act{"network", "a socket of " + family.name, nil, func() error {
-			fd, err := unix.Socket(family.number, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-			if err == nil {
-				unix.Close(fd)
-			}
-			return err
-		}})
+		add("a socket of "+family.name, nil, func() error { return socketOf(family.number, unix.SOCK_DGRAM) })
 	}
-	return append(all, act{"network", "bind", unix.EBADF, bindNothing},
-		act{"network", "listen", unix.EBADF, listenNothing}, act{"network", "connecting by sending", unix.EBADF, fastOpenNothing})
+	add("bind", unix.EBADF, onNoSocket(unix.SYS_BIND, 0))
+	add("listen", unix.EBADF, onNoSocket(unix.SYS_LISTEN, 0))
+	add("connecting by sending", unix.EBADF, onNoSocket(unix.SYS_SENDTO, unix.MSG_FASTOPEN))
+	if !r.Accept {
+		add("accept4", unix.EBADF, onNoSocket(unix.SYS_ACCEPT4, 0))
+	}
+	if len(r.Connect) > 0 {
+		add("a connection to port 0", unix.ECONNREFUSED, func() error { return connect(unix.IPPROTO_IP, 0) })
+	} else {
+		add("connect", unix.EBADF, onNoSocket(unix.SYS_CONNECT, 0))
+	}
+	return all
 }
 
-// connectNowhere asks for a connection to the port that nothing can listen at.
-func connectNowhere() error {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+// socketOf makes a socket and closes it.
+func socketOf(family, kind int) error {
+	fd, err := unix.Socket(family, kind|unix.SOCK_CLOEXEC, 0)
+	if err == nil {
+		unix.Close(fd)
+	}
+	return err
+}
+
+// connect asks for a connection to a port of this machine.
+func connect(protocol, port int) error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, protocol)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(fd)
-	return unix.Connect(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}})
+	return unix.Connect(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}, Port: port})
+}
+
+// onNoSocket makes a system call on a socket that there is not: if the call gets as far as
+// looking, it says EBADF.
+func onNoSocket(call, flags uintptr) func() error {
+	return func() error {
+		_, _, e := unix.RawSyscall6(call, ^uintptr(0), 0, 0, flags, 0, 0)
+		return asError(e)
+	}
 }
 
 // execNothing asks to become the program with the empty name, of which there is
@@ -161,21 +177,6 @@ func unshareNothing() error { return unix.Unshare(0) }
 
 // traceNothing detaches from a process that cannot be: ids end at 2^22.
 func traceNothing() error { return unix.PtraceDetach(1 << 30) }
-
-// These ask for something with a socket that there is not: if the call gets as far as
-// looking, it says EBADF.
-func acceptNothing() error  { return onNoSocket(unix.SYS_ACCEPT4, 0) }
-func connectNothing() error { return onNoSocket(unix.SYS_CONNECT, 0) }
-func bindNothing() error    { return onNoSocket(unix.SYS_BIND, 0) }
-func listenNothing() error  { return onNoSocket(unix.SYS_LISTEN, 0) }
-func fastOpenNothing() error {
-	return onNoSocket(unix.SYS_SENDTO, unix.MSG_FASTOPEN)
-}
-
-func onNoSocket(call uintptr, flags uintptr) error {
-	_, _, e := unix.RawSyscall6(call, ^uintptr(0), 0, 0, flags, 0, 0)
-	return asError(e)
-}
 
 func asError(e unix.Errno) error {
 	if e == 0 {
