@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/multiollama/mcp-server/shared/text"
 )
 
 // Verdict is what doctor thinks of something. The zero Verdict counts as Bad.
@@ -32,10 +34,10 @@ func (v Verdict) String() string {
 func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
 // UnmarshalText reads the word; what is none is Bad.
-func (v *Verdict) UnmarshalText(text []byte) error {
+func (v *Verdict) UnmarshalText(word []byte) error {
 	*v = Bad
 	for _, known := range []Verdict{OK, Warn} {
-		if known.String() == string(text) {
+		if known.String() == string(word) {
 			*v = known
 		}
 	}
@@ -50,12 +52,14 @@ type Check struct {
 	Fix     string  `json:"fix,omitempty"` // how to get it right
 }
 
+// writeChecks writes lines for a person. What a host's file and what it starts say is
+// escaped, as it is in all that shows the words of others.
 func writeChecks(w io.Writer, checks []Check) error {
 	var b strings.Builder
 	for _, c := range checks {
-		fmt.Fprintf(&b, "%-4s  %-12s  %s\n", c.Verdict, c.Subject, c.Text)
+		fmt.Fprintf(&b, "%-4s  %-12s  %s\n", c.Verdict, c.Subject, text.Escape(c.Text))
 		if c.Fix != "" {
-			fmt.Fprintf(&b, "%20s-> %s\n", "", c.Fix)
+			fmt.Fprintf(&b, "%20s-> %s\n", "", text.Escape(c.Fix))
 		}
 	}
 	_, err := io.WriteString(w, b.String())

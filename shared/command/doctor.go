@@ -67,7 +67,7 @@ func (a *app) examine(ctx context.Context) []Check {
 	}
 	checks = append(append(checks, a.reached(set)...), configured(set))
 	if !a.Pathless {
-		checks = append(checks, directories(set.List("allow-path"), homeOf(runtime.GOOS, a.env.Environ))...)
+		checks = append(checks, directories(set.List("allow-path"), a.home())...)
 		checks = append(checks, denied(set), links(set))
 	}
 	checks = append(checks, a.offered(ctx, set)...)
@@ -151,10 +151,16 @@ func tooWide(dir, home string) string {
 	case dir == home:
 		return "the whole home directory, with keys and passwords in it"
 	}
-	if rel, err := filepath.Rel(dir, home); err == nil && filepath.IsLocal(rel) {
+	if holds(dir, home) {
 		return "more than the whole home directory"
 	}
 	return ""
+}
+
+// holds says that path is dir, or lies beneath it.
+func holds(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 func resolved(path string) string {
@@ -169,17 +175,17 @@ func resolved(path string) string {
 
 func denied(set *settings.Set) Check {
 	globs := set.List("deny-path")
-	secrets := set.Bool("deny-secrets")
+	guarded := set.Bool("deny-secrets")
 	switch {
-	case len(globs) == 0 && !secrets:
+	case len(globs) == 0 && !guarded:
 		return Check{OK, "deny rules", "none: all that is beneath the allowed directories may be touched, .env files and keys too",
 			"--deny-secrets keeps these out of reach"}
 	case len(globs) == 0:
-		return Check{OK, "deny rules", "secrets (.env files, keys, credential files)", ""}
-	case !secrets:
+		return Check{OK, "deny rules", secrets, ""}
+	case !guarded:
 		return Check{OK, "deny rules", strings.Join(globs, ", "), "--deny-secrets adds .env files, keys and credential files"}
 	}
-	return Check{OK, "deny rules", strings.Join(globs, ", ") + ", and secrets (.env files, keys, credential files)", ""}
+	return Check{OK, "deny rules", strings.Join(globs, ", ") + ", and " + secrets, ""}
 }
 
 func links(set *settings.Set) Check {

@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -44,7 +43,7 @@ func (a *app) fittingHTTP(set *settings.Set) error {
 			"Name a file of tokens with --token-file")
 	}
 	for _, name := range []string{"token-file", "tls-key"} {
-		if dir := a.within(set, set.Text(name)); dir != "" {
+		if dir := a.handedOut(set, set.Text(name)); dir != "" {
 			return fault.New(fault.Misconfigured, fmt.Sprintf("the setting %s (%s) is a file beneath %s, where a model can read it", name, set.Source(name), dir),
 				"Keep it elsewhere, in a directory that is not handed out")
 		}
@@ -52,17 +51,18 @@ func (a *app) fittingHTTP(set *settings.Set) error {
 	return nil
 }
 
-// within is the directory that is handed out and holds a file, or "".
-func (a *app) within(set *settings.Set, file string) string {
+// handedOut is the directory that is handed out and holds a file, or "".
+func (a *app) handedOut(set *settings.Set, file string) string {
 	if file == "" || a.Pathless {
 		return ""
 	}
+	file = resolved(file)
 	dirs := set.List("allow-path")
 	if a.Readable != nil {
 		dirs = append(dirs, a.Readable(set)...)
 	}
 	for _, dir := range dirs {
-		if rel, err := filepath.Rel(resolved(dir), resolved(file)); err == nil && filepath.IsLocal(rel) {
+		if holds(resolved(dir), file) {
 			return dir
 		}
 	}

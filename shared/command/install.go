@@ -163,13 +163,14 @@ const tries = 5
 
 // change reads the file, changes its text, and writes it.
 func (a *app) change(h hosts.Host, path string, t target, s says, edit func(hosts.Document) ([]byte, error)) error {
-	var f hosts.File
-	var text []byte
-	backup := ""
-	for i := range tries {
-		var err error
-		if f, text, err = edited(h, path, edit); err != nil {
+	for left := tries - 1; ; left-- {
+		f, d, err := document(h, path)
+		if err != nil {
 			return err
+		}
+		text, err := edit(d)
+		if err != nil {
+			return within(path, err)
 		}
 		if bytes.Equal(f.Text, text) {
 			return a.say(s.already, path, "")
@@ -178,35 +179,31 @@ func (a *app) change(h hosts.Host, path string, t target, s says, edit func(host
 			_, err := io.WriteString(a.env.Stdout, hosts.Diff(path, f.Text, text))
 			return err
 		}
-		backup, err = f.Write(text, time.Now())
-		if err == nil {
-			break
+		backup, err := f.Write(text, time.Now())
+		if errors.Is(err, hosts.Changed) && left > 0 {
+			continue
 		}
-		if !errors.Is(err, hosts.Changed) || i == tries-1 {
+		if err != nil {
 			return err
 		}
+		if _, err := io.WriteString(a.env.Stderr, s.heed); err != nil {
+			return err
+		}
+		return a.say(s.done, path, backup)
 	}
-	if _, err := io.WriteString(a.env.Stderr, s.heed); err != nil {
-		return err
-	}
-	return a.say(s.done, path, backup)
 }
 
-// edited is the file and the text that it is to have. A fault says which file.
-func edited(h hosts.Host, path string, edit func(hosts.Document) ([]byte, error)) (hosts.File, []byte, error) {
+// document is a host's file, and what it says. A fault says which file.
+func document(h hosts.Host, path string) (hosts.File, hosts.Document, error) {
 	f, err := hosts.Read(path)
 	if err != nil {
-		return f, nil, err
+		return f, hosts.Document{}, err
 	}
 	d, err := h.Parse(path, f.Text)
 	if err != nil {
-		return f, nil, within(path, err)
+		return f, d, within(path, err)
 	}
-	text, err := edit(d)
-	if err != nil {
-		return f, nil, within(path, err)
-	}
-	return f, text, nil
+	return f, d, nil
 }
 
 // within is err with the file that it is about.

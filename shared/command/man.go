@@ -7,8 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/multiollama/mcp-server/shared/settings"
 )
 
 // about is a program for those who write of it: packages and their manifests.
@@ -72,13 +70,13 @@ func (a *app) manual(root *cobra.Command) string {
 	p.section("DESCRIPTION")
 	p.line(d.Doc)
 	p.macro("PP")
-	p.line("Without a command it serves MCP on its standard input and output, until they are closed.")
+	p.line(bare)
 	p.section("COMMANDS")
 	p.commands(root)
 	p.section("OPTIONS")
 	p.line("Each may also be set by the variable that stands with it, or under its name in the file of --config.")
-	for _, f := range a.Settings() {
-		p.setting(f, a.set.Variable(f.Name))
+	for _, f := range d.Flags {
+		p.setting(f)
 	}
 	p.section("FILES")
 	p.line("The audit log is mcp-server/audit/" + d.Name + ".jsonl in $XDG_STATE_HOME, or in ~/.local/state, unless --audit-log says otherwise.")
@@ -143,10 +141,10 @@ func (p *page) flag(f *pflag.Flag) {
 	p.line(strings.TrimSpace(word+" "+value) + ": " + meaning)
 }
 
-func (p *page) setting(f settings.Flag, variable string) {
+func (p *page) setting(f aboutFlag) {
 	meaning := f.Doc
 	if f.Default != "" {
 		meaning += fmt.Sprintf(" (default %s)", f.Default)
 	}
-	p.term(strings.TrimSpace("--"+f.Name+" "+f.Shape()), meaning+". "+variable)
+	p.term(strings.TrimSpace("--"+f.Name+" "+f.Shape), meaning+". "+f.Variable)
 }

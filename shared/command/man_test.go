@@ -11,7 +11,7 @@ import (
 func TestTheManualNamesEveryCommandAndSetting(t *testing.T) {
 	page := newWorld(t).must(t, 0, "man").out
 	contains(t, "the manual", page, `.TH "FAKE\-SERVER" "1" "" "fake\-server 1.2.3"`, `fake\-server \- A fake server`,
-		"It greets.", `.B "fake\-server call TOOL [KEY=VALUE …]"`, `.B "fake\-server audit verify"`, `\&\-n, \-\-lines int: how many`,
+		"It greets.", "or over HTTP", `.B "fake\-server call TOOL [KEY=VALUE …]"`, `.B "fake\-server audit verify"`, `\&\-n, \-\-lines int: how many`,
 		`.B "\-\-allow\-path DIR"`, `.B "\-\-greetings N"`, `(default 3). MCP_FAKE_SERVER_GREETINGS`)
 	for _, hidden := range []string{"fake\\-server man", "\\-\\-help"} {
 		if strings.Contains(page, hidden) {

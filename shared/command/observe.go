@@ -68,11 +68,11 @@ func (a *app) collector(set *settings.Set) (*telemetry.Collector, error) {
 	case "off":
 		return nil, nil
 	case "env":
-		if endpoint = variable(a.env.Environ, "OTEL_EXPORTER_OTLP_ENDPOINT"); endpoint == "" {
+		if endpoint = a.variable("OTEL_EXPORTER_OTLP_ENDPOINT"); endpoint == "" {
 			return nil, fault.New(fault.Misconfigured, "--otlp-endpoint is env, and OTEL_EXPORTER_OTLP_ENDPOINT is not set", "Set it, or write the address behind --otlp-endpoint")
 		}
 	}
-	return telemetry.CollectorAt(endpoint, variable(a.env.Environ, "OTEL_EXPORTER_OTLP_HEADERS"))
+	return telemetry.CollectorAt(endpoint, a.variable("OTEL_EXPORTER_OTLP_HEADERS"))
 }
 
 // adders are what the audit log hands its lines to.

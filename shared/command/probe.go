@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/multiollama/mcp-server/shared/text"
 )
 
 // probe is a server as a host would start it.
@@ -37,15 +39,21 @@ const (
 	modern = "2026-07-28"
 )
 
+// process is the program with these arguments, to be killed with all that it started when
+// ctx ends.
+func (p probe) process(ctx context.Context, args []string) *exec.Cmd {
+	c := exec.CommandContext(ctx, p.command, args...)
+	c.Dir, c.Env, c.WaitDelay = p.dir, p.env, time.Second
+	together(c)
+	return c
+}
+
 // ask starts the server, speaks with it in one era, and ends it with all that it
 // started. The deadline is that of ctx.
 func (p probe) ask(ctx context.Context, era string) (told, error) {
-	c := exec.CommandContext(ctx, p.command, p.args...)
-	c.Dir, c.Env = p.dir, p.env
+	c := p.process(ctx, p.args)
 	stderr := &tail{}
 	c.Stderr = stderr
-	c.WaitDelay = time.Second
-	together(c)
 	stdin, err := c.StdinPipe()
 	if err != nil {
 		return told{}, err
@@ -205,7 +213,8 @@ func (s *talk) answer(line []byte, method string, result any) (found bool, err e
 
 // drain waits until the server has closed its stdout, as it does when it ends.
 func (s *talk) drain(ctx context.Context) {
-	patience := time.After(2 * time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
 	for {
 		select {
 		case _, open := <-s.in:
@@ -213,9 +222,6 @@ func (s *talk) drain(ctx context.Context) {
 				return
 			}
 		case <-ctx.Done():
-			go discard(s.in)
-			return
-		case <-patience:
 			go discard(s.in)
 			return
 		}
@@ -233,7 +239,7 @@ func short(s string) string {
 	const most = 120
 	s = strings.Join(strings.Fields(s), " ")
 	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
+		s = text.Cut(s, most) + "…"
 	}
 	return s
 }
@@ -252,8 +258,8 @@ func (t *tail) Write(p []byte) (int, error) {
 
 // last is the last line.
 func (t *tail) last() string {
-	text := bytes.TrimSpace(t.text)
-	return short(string(text[bytes.LastIndexByte(text, '\n')+1:]))
+	written := bytes.TrimSpace(t.text)
+	return short(string(written[bytes.LastIndexByte(written, '\n')+1:]))
 }
 
 // examined runs doctor of the server itself, which knows what its settings mean.
@@ -262,10 +268,7 @@ func (p probe) examined(ctx context.Context) ([]Check, error) {
 	if len(args) > 0 && args[0] == "serve" {
 		args = args[1:]
 	}
-	c := exec.CommandContext(ctx, p.command, append([]string{"doctor", "--json", "--host", "none"}, args...)...)
-	c.Dir, c.Env, c.WaitDelay = p.dir, p.env, time.Second
-	together(c)
-	out, err := c.Output()
+	out, err := p.process(ctx, append([]string{"doctor", "--json", "--host", "none"}, args...)).Output()
 	if _, failed := errors.AsType[*exec.ExitError](err); err != nil && !failed {
 		return nil, err
 	}

@@ -146,11 +146,14 @@ type app struct {
 	set *settings.Set
 }
 
+// bare is what a program does without a command.
+const bare = "Without a command it serves MCP on stdin and stdout, or over HTTP (--transport http)."
+
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:           a.Name,
 		Short:         a.Title,
-		Long:          a.Title + "\n\n" + a.Doc + "\n\nWithout a command it serves MCP on stdin and stdout, or over HTTP (--transport http).",
+		Long:          a.Title + "\n\n" + a.Doc + "\n\n" + bare,
 		Version:       a.version().Version,
 		Args:          a.noCommand,
 		RunE:          a.serve,
@@ -165,8 +168,7 @@ func (a *app) root() *cobra.Command {
 	root.Flags().SortFlags = false
 	a.set.Bind(root.PersistentFlags())
 	root.AddCommand(a.serveCommand(), a.toolsCommand(), a.callCommand(), a.doctorCommand(),
-		a.configCommand(), a.auditCommand(), a.versionCommand(), a.manCommand())
-	root.AddCommand(a.installCommand(), a.uninstallCommand())
+		a.installCommand(), a.uninstallCommand(), a.configCommand(), a.auditCommand(), a.versionCommand(), a.manCommand())
 	for _, v := range a.Verbs {
 		root.AddCommand(a.verb(v))
 	}

@@ -39,6 +39,9 @@ func (a *app) reach(set *settings.Set, tools []toolkit.Tool, refuses []string) s
 	return strings.Join(can, "; ")
 }
 
+// secrets are what --deny-secrets denies.
+const secrets = "secrets (.env files, keys, credential files)"
+
 // place is what the settings leave to the tools.
 func (a *app) place(set *settings.Set) string {
 	if a.Pathless {
@@ -47,7 +50,7 @@ func (a *app) place(set *settings.Set) string {
 	words := "everything beneath " + listed(set.List("allow-path"))
 	except := set.List("deny-path")
 	if set.Bool("deny-secrets") {
-		except = append(except, "secrets (.env files, keys, credential files)")
+		except = append(except, secrets)
 	}
 	if len(except) > 0 {
 		words += ", except " + listed(except)

@@ -87,7 +87,7 @@ func (a *app) entries(h hosts.Host, w wanted) (found []registration, faults []Ch
 			continue
 		}
 		users = path
-		d, err := document(h, path)
+		_, d, err := document(h, path)
 		if err != nil {
 			c := bad(h.Name, err)
 			if w.host == "" {
@@ -96,7 +96,7 @@ func (a *app) entries(h hosts.Host, w wanted) (found []registration, faults []Ch
 			faults = append(faults, c)
 			continue
 		}
-		dir := homeOf(runtime.GOOS, a.env.Environ)
+		dir := a.home()
 		if project {
 			dir = s.Dir
 		}
@@ -114,7 +114,12 @@ func (a *app) means(w wanted, r hosts.Registered) bool {
 	if w.name != "" {
 		return r.Name == w.name
 	}
-	path, _ := a.path()
+	return a.isOurs(r)
+}
+
+// isOurs says that an entry starts this server.
+func (a *app) isOurs(r hosts.Registered) bool {
+	path, _ := a.path() // where it is not known, the name alone decides
 	return r.Is(a.Name, path)
 }
 
@@ -128,41 +133,26 @@ func directoryOf(r hosts.Registered, usual string) string {
 	return filepath.Join(usual, r.Dir)
 }
 
-func document(h hosts.Host, path string) (hosts.Document, error) {
-	f, err := hosts.Read(path)
-	if err != nil {
-		return hosts.Document{}, err
-	}
-	d, err := h.Parse(path, f.Text)
-	if err != nil {
-		return d, within(path, err)
-	}
-	return d, nil
-}
-
 // visit looks at one registration. seen has which were started already, and for
 // which host.
 func (a *app) visit(ctx context.Context, r registration, seen map[string]string) []Check {
 	as := fmt.Sprintf("%s in %s", r.Name, r.file)
-	line := strings.Join(append([]string{r.dir, r.Command}, r.Args...), "\x00") + fmt.Sprint(r.Env)
-	first, known := seen[line]
-	if !r.held && !known {
-		seen[line] = r.host.Name
-	}
-	path, _ := a.path()
 	switch {
-	case !r.Is(a.Name, path):
+	case !a.isOurs(r.Registered):
 		return []Check{{Bad, r.host.Name, as + " starts " + r.Command + ", which is not " + a.Name, "Name another entry with --name"}}
 	case r.Off:
 		return []Check{{Warn, r.host.Name, as + " is switched off", "Switch it on in " + r.host.Title}}
 	case r.held:
 		return []Check{{OK, r.host.Name, as + " is not started: the file of a project can come from anybody", "doctor --host " + r.host.Name + " --project starts it"}}
-	case known:
-		return []Check{{OK, r.host.Name, as + ", as with " + first, ""}}
 	}
 	if c, ok := r.startable(); !ok {
 		return []Check{c}
 	}
+	line := strings.Join(append([]string{r.dir, r.Command}, r.Args...), "\x00") + fmt.Sprint(r.Env)
+	if first, known := seen[line]; known {
+		return []Check{{OK, r.host.Name, as + ", as with " + first, ""}}
+	}
+	seen[line] = r.host.Name
 	ctx, cancel := context.WithTimeout(ctx, a.limit())
 	defer cancel()
 	return a.started(ctx, r, as)
@@ -262,12 +252,12 @@ func numbers(version string) ([]int, bool) {
 func (a *app) minimal(own map[string]string) []string {
 	var env []string
 	for _, name := range inherited {
-		if value := variable(a.env.Environ, name); value != "" {
+		if value := a.variable(name); value != "" {
 			env = append(env, name+"="+value)
 		}
 	}
 	if runtime.GOOS == "windows" {
-		env = append(env, "PATH="+variable(a.env.Environ, "PATH"))
+		env = append(env, "PATH="+a.variable("PATH"))
 	} else {
 		env = append(env, "PATH=/usr/bin:/bin:/usr/sbin:/sbin")
 	}

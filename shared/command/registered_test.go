@@ -173,6 +173,18 @@ func TestWithoutAHostEachRegistrationIsStartedOnce(t *testing.T) {
 	}
 }
 
+func TestWhatWasNotStartedForOneHostIsForAnother(t *testing.T) {
+	w := newWorld(t)
+	w.speaking(t, "")
+	user := filepath.Join(w.state, ".cursor", "mcp.json")
+	text := read(t, user)
+	other := filepath.Join(w.state, ".codeium", "windsurf", "mcp_config.json")
+	must(t, os.MkdirAll(filepath.Dir(other), 0o700))
+	must(t, os.WriteFile(other, []byte(text), 0o600))
+	must(t, os.WriteFile(user, []byte(strings.Replace(text, `{"args"`, `{"disabled":true,"args"`, 1)), 0o600))
+	contains(t, "doctor", w.must(t, 0, "doctor", "--restrict", "off").out, "warn  cursor ", "is switched off", "ok    windsurf ", "answers as version 1.2.3")
+}
+
 func TestWhatAProjectNamesIsStartedOnlyWhereThatIsAsked(t *testing.T) {
 	w := newWorld(t)
 	w.speaking(t, "")
@@ -185,6 +197,17 @@ func TestWhatAProjectNamesIsStartedOnlyWhereThatIsAsked(t *testing.T) {
 		}
 	}
 	contains(t, "doctor", w.must(t, 0, "doctor", "--host", "cursor", "--project").out, "answers as version 1.2.3")
+}
+
+func TestWhatAFileNamesDoesNothingToATerminal(t *testing.T) {
+	w := newWorld(t)
+	must(t, os.Mkdir(w.in(".cursor"), 0o700))
+	must(t, os.WriteFile(w.in(".cursor/mcp.json"), []byte(`{"mcpServers": {"x\u001b[2J\nok    all": {"command": "fake-server"}}}`), 0o600))
+	r := w.must(t, 0, "doctor", "--host", "cursor")
+	contains(t, "doctor", r.out, `ok    cursor        x\x1b[2J\nok    all in `)
+	if strings.Contains(r.out, "\x1b") || strings.Count(r.out, "\nok ") > 0 {
+		t.Errorf("it printed %q", r.out)
+	}
 }
 
 func TestInTheHomeDirectoryTheFileOfTheProjectIsThatOfTheUser(t *testing.T) {

@@ -18,24 +18,23 @@ import (
 const drain = 4 * time.Second
 
 func (a *app) serveCommand() *cobra.Command {
+	c := &cobra.Command{Use: "serve", Short: "Serve MCP on stdin and stdout, or over HTTP (as without a command)", Args: a.noCommand, RunE: a.serve}
 	if a.Pathless {
-		return &cobra.Command{Use: "serve", Short: "Serve MCP on stdin and stdout, or over HTTP (as without a command)", Args: a.noCommand, RunE: a.serve}
+		return c
 	}
-	return &cobra.Command{
-		Use:   "serve [DIR …]",
-		Short: "Serve MCP on stdin and stdout, or over HTTP (as without a command)",
-		Long: "Serve MCP on stdin and stdout, or over HTTP (as without a command). Every DIR is allowed as if it\n" +
-			"stood behind --allow-path: for hosts that can only append what a person picked.",
-		Args: arguments(0, -1),
-		RunE: func(c *cobra.Command, dirs []string) error {
-			for _, dir := range dirs {
-				if err := c.Flags().Set("allow-path", dir); err != nil {
-					return err
-				}
+	c.Use += " [DIR …]"
+	c.Long = c.Short + ". Every DIR is allowed as if it\n" +
+		"stood behind --allow-path: for hosts that can only append what a person picked."
+	c.Args = arguments(0, -1)
+	c.RunE = func(c *cobra.Command, dirs []string) error {
+		for _, dir := range dirs {
+			if err := c.Flags().Set("allow-path", dir); err != nil {
+				return err
 			}
-			return a.serve(c, nil)
-		},
+		}
+		return a.serve(c, nil)
 	}
+	return c
 }
 
 // serve ends when stdin does, over HTTP never by itself, or at SIGTERM or SIGINT.

@@ -58,13 +58,13 @@ func (a *app) own(set *settings.Set) Own {
 // absolute (XDG Base Directory Specification 0.8: a relative one is ignored),
 // else what the system has for it. Empty: none.
 func stateDir(goos string, environ []string) string {
-	if dir := variable(environ, "XDG_STATE_HOME"); filepath.IsAbs(dir) {
+	if dir := settings.Lookup(goos, environ, "XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return dir
 	}
 	if goos == "windows" {
-		return variable(environ, "LOCALAPPDATA")
+		return settings.Lookup(goos, environ, "LOCALAPPDATA")
 	}
-	home := homeOf(goos, environ)
+	home := settings.Home(goos, environ)
 	switch {
 	case home == "":
 		return ""
@@ -74,21 +74,8 @@ func stateDir(goos string, environ []string) string {
 	return filepath.Join(home, ".local", "state")
 }
 
-// homeOf is the home directory of the user. Empty: none.
-func homeOf(goos string, environ []string) string {
-	if goos == "windows" {
-		return variable(environ, "USERPROFILE")
-	}
-	return variable(environ, "HOME")
-}
+// home is the home directory of the user. Empty: none.
+func (a *app) home() string { return settings.Home(runtime.GOOS, a.env.Environ) }
 
-// variable is the value of a variable, the last one where it stands twice.
-func variable(environ []string, name string) string {
-	found := ""
-	for _, entry := range environ {
-		if key, value, _ := strings.Cut(entry, "="); strings.EqualFold(key, name) {
-			found = value
-		}
-	}
-	return found
-}
+// variable is the value of a variable. Empty: none.
+func (a *app) variable(name string) string { return settings.Lookup(runtime.GOOS, a.env.Environ, name) }

@@ -27,9 +27,11 @@ func TestTheAuditLogLiesWhereASystemKeepsState(t *testing.T) {
 		{"as XDG says on macOS too", "darwin", append(home, "XDG_STATE_HOME=/state"), "/state"},
 		{"a relative one is ignored", "linux", append(home, "XDG_STATE_HOME=state"), "/home/ada/.local/state"},
 		{"an empty one is ignored", "linux", append(home, "XDG_STATE_HOME="), "/home/ada/.local/state"},
+		{"another spelling is another variable", "linux", append(home, "xdg_state_home=/state", "home=/else"), "/home/ada/.local/state"},
 		{"Linux", "linux", home, "/home/ada/.local/state"},
 		{"macOS", "darwin", home, "/home/ada/Library/Application Support"},
 		{"Windows", "windows", home, "/local"},
+		{"Windows, in another spelling", "windows", []string{"LocalAppData=/local"}, "/local"},
 	} {
 		got, err := command.DefaultAuditFile("fake", c.goos, c.environ)
 		if want := filepath.Join(c.want, "mcp-server", "audit", "fake.jsonl"); err != nil || got != want {

@@ -21,7 +21,6 @@ const maxFile = 64 << 20
 
 // File is a configuration file as it was read.
 type File struct {
-	Path string // as it was named
 	Text []byte
 	real string      // behind symbolic links, which stay
 	info fs.FileInfo // nil: there is no file
@@ -32,7 +31,7 @@ func (f File) There() bool { return f.info != nil }
 
 // Read reads the file, which need not be there.
 func Read(path string) (File, error) {
-	f := File{Path: path, real: path}
+	f := File{real: path}
 	real, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(path); err == nil {
@@ -41,19 +40,20 @@ func Read(path string) (File, error) {
 		return f, nil
 	}
 	if err != nil {
-		return File{}, unreadable(path, err)
+		return File{}, cannot("be read", path, err)
 	}
 	f.real = real
 	f.Text, f.info, err = read(real)
 	if err != nil {
-		return File{}, unreadable(path, err)
+		return File{}, cannot("be read", path, err)
 	}
 	return f, nil
 }
 
-func unreadable(path string, err error) error {
+// cannot is err with the file, and what of it: "be read".
+func cannot(do, path string, err error) error {
 	e := fault.From(err)
-	return fault.New(e.Code, path+" cannot be read: "+e.Msg, e.Do).Because(err)
+	return fault.New(e.Code, path+" cannot "+do+": "+e.Msg, e.Do).Because(err)
 }
 
 // read refuses what is no regular file before it opens it: a pipe would block.
@@ -90,11 +90,11 @@ func (f File) Write(text []byte, now time.Time) (backup string, err error) {
 		return "", fault.New(fault.PermissionDenied, f.real+" is read-only", "Change it by hand, or where it is made from")
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", unwritable(f.real, err)
+		return "", cannot("be written", f.real, err)
 	}
 	unlock, err := lock(dir)
 	if err != nil {
-		return "", unwritable(f.real, err)
+		return "", cannot("be written", f.real, err)
 	}
 	defer unlock()
 	if !f.current() {
@@ -102,7 +102,7 @@ func (f File) Write(text []byte, now time.Time) (backup string, err error) {
 	}
 	if f.There() {
 		if backup, err = f.keep(now); err != nil {
-			return "", unwritable(f.real, err)
+			return "", cannot("be written", f.real, err)
 		}
 	}
 	if err = f.swap(dir, text); err != nil {
@@ -110,14 +110,9 @@ func (f File) Write(text []byte, now time.Time) (backup string, err error) {
 		if errors.Is(err, Changed) {
 			return "", err
 		}
-		return "", unwritable(f.real, err)
+		return "", cannot("be written", f.real, err)
 	}
 	return backup, nil
-}
-
-func unwritable(path string, err error) error {
-	e := fault.From(err)
-	return fault.New(e.Code, path+" cannot be written: "+e.Msg, e.Do).Because(err)
 }
 
 // current says that the file is still what was read.
@@ -172,23 +167,25 @@ func (f File) swap(dir string, text []byte) error {
 	if !f.current() {
 		return Changed
 	}
-	if !f.There() {
-		if err := os.Link(file.Name(), f.real); err == nil || errors.Is(err, fs.ErrExist) {
-			return asChanged(err)
-		}
-	}
-	if err := os.Rename(file.Name(), f.real); err != nil {
+	if err := f.name(file.Name()); err != nil {
 		return err
 	}
 	syncDir(dir)
 	return nil
 }
 
-func asChanged(err error) error {
-	if err != nil {
-		return Changed
+// name gives a complete file the name of f. A new one gets it by a link, where the file
+// system has these: that fails where another program was faster.
+func (f File) name(complete string) error {
+	if !f.There() {
+		switch err := os.Link(complete, f.real); {
+		case err == nil:
+			return nil
+		case errors.Is(err, fs.ErrExist):
+			return Changed
+		}
 	}
-	return nil
+	return os.Rename(complete, f.real)
 }
 
 // syncDir makes the new name outlast a crash, where the system can do that.

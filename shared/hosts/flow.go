@@ -61,7 +61,7 @@ func (f flow) layout(text []byte, unit string) layout {
 func (l layout) render(key string, value any) string {
 	name := ""
 	if key != "" {
-		name = quoted(key) + ": "
+		name = inQuotes(key) + ": "
 	}
 	switch {
 	case l.lines:

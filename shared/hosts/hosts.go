@@ -14,6 +14,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -154,22 +155,36 @@ func (d Document) Put(e Entry, replace bool) ([]byte, error) {
 	}
 	p := d.path(e.Name)
 	meant := d.shape.entry(e)
+	entry := loose(meant).(map[string]any)
 	was, there := p.in(d.value)
-	if !there {
-		return d.checked(e, func(text []byte) ([]byte, error) { return d.in.put(text, p, meant) })
+	now := registered(e.Name, was)
+	var text []byte
+	var err error
+	switch {
+	case now.Is(e.Program, e.Command):
+		old := maps.Clone(was.(map[string]any))
+		maps.Copy(old, entry)
+		entry = old
+		text, err = d.merge(p, was, meant)
+	case there && !replace:
+		return nil, fault.New(fault.Exists, fmt.Sprintf("%s is there already and starts something else", e.Name),
+			"Choose another name with --name, or write --replace").With("command", now.Command)
+	default:
+		text, err = d.in.put(d.text, p, meant)
 	}
-	if !registered(e.Name, was).Is(e.Program, e.Command) {
-		if !replace {
-			return nil, fault.New(fault.Exists, fmt.Sprintf("%s is there already and starts something else", e.Name),
-				"Choose another name with --name, or write --replace").With("command", registered(e.Name, was).Command)
-		}
-		return d.checked(e, func(text []byte) ([]byte, error) { return d.in.put(text, p, meant) })
+	if err != nil {
+		return nil, d.refusal(err)
 	}
-	return d.checked(e, func(text []byte) ([]byte, error) { return d.merge(text, p, was, meant) })
+	wanted, ok := p.with(d.value, entry)
+	if !ok {
+		return nil, d.odd()
+	}
+	return d.means(text, wanted)
 }
 
 // merge changes the members that are other than meant.
-func (d Document) merge(text []byte, p where, was any, meant tree) ([]byte, error) {
+func (d Document) merge(p where, was any, meant tree) ([]byte, error) {
+	text := d.text
 	for _, m := range meant {
 		if now, there := at(was, m.key); there && equal(now, loose(m.value)) {
 			continue
@@ -181,38 +196,6 @@ func (d Document) merge(text []byte, p where, was any, meant tree) ([]byte, erro
 		}
 	}
 	return text, nil
-}
-
-// checked is what change makes of the text, if it means what it should: all that
-// was there, with the entry.
-func (d Document) checked(e Entry, change func([]byte) ([]byte, error)) ([]byte, error) {
-	text, err := change(d.text)
-	if err != nil {
-		return nil, d.refusal(err)
-	}
-	p := d.path(e.Name)
-	was, _ := p.in(d.value)
-	meant := loose(d.shape.entry(e)).(map[string]any)
-	if old, ok := was.(map[string]any); ok && registered(e.Name, was).Is(e.Program, e.Command) {
-		meant = over(old, meant)
-	}
-	wanted, ok := p.with(d.value, meant)
-	if !ok {
-		return nil, d.odd()
-	}
-	return d.means(text, wanted)
-}
-
-// over is a copy of old with the members of meant.
-func over(old, meant map[string]any) map[string]any {
-	all := map[string]any{}
-	for key, v := range old {
-		all[key] = v
-	}
-	for key, v := range meant {
-		all[key] = v
-	}
-	return all
 }
 
 // Take is the text without the entry, and whether there was one. An entry that

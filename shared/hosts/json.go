@@ -106,23 +106,6 @@ func takeJSON(text []byte, p where) ([]byte, error) {
 	return at.flow(text).remove(text, j), nil
 }
 
-// keys are all keys to follow, outermost first.
-func (p where) keys() []string {
-	keys := append(slices.Clone(p.under), p.name)
-	if p.member != "" {
-		keys = append(keys, p.member)
-	}
-	return keys
-}
-
-// nestedIn is value beneath keys.
-func nestedIn(keys []string, value any) any {
-	for _, key := range slices.Backward(keys) {
-		value = tree{{key, value}}
-	}
-	return value
-}
-
 // object is one as hujson found it.
 type object struct {
 	*hujson.Object

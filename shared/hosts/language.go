@@ -60,6 +60,32 @@ func lineEnd(text []byte) string {
 	return "\n"
 }
 
+// endOfLine is the offset of the line's end, or of the text's.
+func endOfLine(text []byte, from int) int {
+	n := bytes.IndexByte(text[from:], '\n')
+	if n < 0 {
+		return len(text)
+	}
+	return from + len(bytes.TrimSuffix(text[from:from+n], []byte("\r")))
+}
+
+// quoteEnd is the offset behind the string that begins at from.
+func quoteEnd(text []byte, from int) int {
+	quote := text[from]
+	for i := from + 1; i < len(text); i++ {
+		switch {
+		case quote == '"' && text[i] == '\\':
+			i++
+		case text[i] != quote:
+		case quote == '\'' && i+1 < len(text) && text[i+1] == '\'':
+			i++
+		default:
+			return i + 1
+		}
+	}
+	return len(text)
+}
+
 // withLineEnd is text with line ends of that kind.
 func withLineEnd(text, end string) string { return strings.ReplaceAll(text, "\n", end) }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/settings"
 )
 
 // place is a file of a host. ~ is the home directory, %NAME% a variable, and
@@ -165,12 +166,9 @@ func (s System) spell(path string) string {
 	return path
 }
 
-func (s System) home() string {
-	if s.OS == "windows" {
-		return s.variable("USERPROFILE")
-	}
-	return s.variable("HOME")
-}
+func (s System) home() string { return settings.Home(s.OS, s.Environ) }
+
+func (s System) variable(name string) string { return settings.Lookup(s.OS, s.Environ, name) }
 
 // parent is what lies before the last separator.
 func (s System) parent(path string) string {
@@ -182,16 +180,4 @@ func (s System) parent(path string) string {
 		return path[:i]
 	}
 	return ""
-}
-
-// variable is the value of a variable, the last one where it stands twice.
-func (s System) variable(name string) string {
-	found := ""
-	for _, entry := range s.Environ {
-		key, value, _ := strings.Cut(entry, "=")
-		if key == name && name != "" || s.OS == "windows" && strings.EqualFold(key, name) {
-			found = value
-		}
-	}
-	return found
 }

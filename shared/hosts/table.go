@@ -298,10 +298,7 @@ func (s shape) nested(e Entry) tree {
 	if s.list {
 		value = []tree{s.entry(e)}
 	}
-	for i := len(s.under) - 1; i >= 0; i-- {
-		value = tree{{s.under[i], value}}
-	}
-	return value.(tree)
+	return nestedIn(s.under, value).(tree)
 }
 
 // Expands is what in e the host would replace, such as "${"; empty: nothing.

@@ -107,8 +107,8 @@ func putTable(text []byte, p where, t tree) []byte {
 // with expression i. Comments right below it belong to it, unless they stand
 // right above the next table.
 func sectionEnd(text []byte, all []expression, i int) int {
-	end := bodyEnd(text, all, i)
-	at := end
+	body := bodyEnd(text, all, i)
+	end, at := body, body
 	for at < len(text) {
 		line, _, _ := bytes.Cut(text[at+1:], []byte("\n"))
 		trimmed := bytes.TrimSpace(line)
@@ -116,7 +116,7 @@ func sectionEnd(text []byte, all []expression, i int) int {
 		case len(trimmed) == 0:
 			return end
 		case trimmed[0] != '#':
-			return bodyEnd(text, all, i)
+			return body
 		}
 		at += 1 + len(line)
 		end = at - (len(line) - len(bytes.TrimRight(line, "\r")))
@@ -131,18 +131,6 @@ func bodyEnd(text []byte, all []expression, i int) int {
 		last++
 	}
 	return endOfLine(text, all[last].to)
-}
-
-// endOfLine is the offset of the line's end, or of the text's.
-func endOfLine(text []byte, from int) int {
-	n := bytes.IndexByte(text[from:], '\n')
-	if n < 0 {
-		return len(text)
-	}
-	if end := from + n; end > from && text[end-1] == '\r' {
-		return end - 1
-	}
-	return from + n
 }
 
 // putKey gives a key of the entry a value, or adds it to the entry's table.

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/multiollama/mcp-server/shared/quoted"
 )
 
 // tree is an object whose members keep their order. Values are strings, bools,
@@ -16,6 +19,14 @@ type member struct {
 	value any
 }
 
+// nestedIn is value beneath keys.
+func nestedIn(keys []string, value any) any {
+	for _, key := range slices.Backward(keys) {
+		value = tree{{key, value}}
+	}
+	return value
+}
+
 // MarshalJSON keeps the order.
 func (t tree) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
@@ -24,7 +35,7 @@ func (t tree) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.WriteString(quoted(m.key) + ":" + compact(m.value))
+		b.WriteString(inQuotes(m.key) + ":" + compact(m.value))
 	}
 	b.WriteByte('}')
 	return b.Bytes(), nil
@@ -32,13 +43,11 @@ func (t tree) MarshalJSON() ([]byte, error) {
 
 // compact is v as JSON on one line, with its characters as they are.
 func compact(v any) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	text, err := quoted.JSON(v)
+	if err != nil {
 		panic(err) // a tree holds only what JSON can
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return string(text)
 }
 
 // spaced is v as JSON on one line, with a space behind each colon and comma.
@@ -47,7 +56,7 @@ func spaced(v any) string {
 	switch v := v.(type) {
 	case tree:
 		for _, m := range v {
-			words = append(words, quoted(m.key)+": "+spaced(m.value))
+			words = append(words, inQuotes(m.key)+": "+spaced(m.value))
 		}
 		return "{" + strings.Join(words, ", ") + "}"
 	case []tree:
@@ -70,20 +79,20 @@ func indented(v any, prefix, unit string) string {
 
 func asJSON(t tree) string { return indented(t, "", "  ") + "\n" }
 
-// quoted is s in double quotes as JSON, YAML 1.2 (section 7.3.1) and TOML 1.0
+// inQuotes is s in double quotes as JSON, YAML 1.2 (section 7.3.1) and TOML 1.0
 // (basic strings) all read it. TOML alone forbids a bare U+007F.
-func quoted(s string) string { return strings.ReplaceAll(compact(s), "\x7f", `\u007f`) }
+func inQuotes(s string) string { return strings.ReplaceAll(compact(s), "\x7f", `\u007f`) }
 
 // scalar is a value other than a tree; a list of words on one line is the same
 // in the three languages.
 func scalar(v any) string {
 	switch v := v.(type) {
 	case string:
-		return quoted(v)
+		return inQuotes(v)
 	case []string:
 		words := make([]string, len(v))
 		for i, word := range v {
-			words[i] = quoted(word)
+			words[i] = inQuotes(word)
 		}
 		return "[" + strings.Join(words, ", ") + "]"
 	}

@@ -14,6 +14,15 @@ type where struct {
 	member string // empty: the whole entry
 }
 
+// keys are all keys to follow, outermost first.
+func (p where) keys() []string {
+	keys := append(slices.Clone(p.under), p.name)
+	if p.member != "" {
+		keys = append(keys, p.member)
+	}
+	return keys
+}
+
 // at follows keys into what a parser gave.
 func at(v any, keys ...string) (any, bool) {
 	for _, key := range keys {

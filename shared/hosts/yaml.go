@@ -186,10 +186,7 @@ func rootNode(text []byte) (*yaml.Node, error) {
 func childOf(n *yaml.Node, name string, inList bool) int {
 	if inList {
 		return slices.IndexFunc(n.Content, func(e *yaml.Node) bool {
-			j := -1
-			if e.Kind == yaml.MappingNode {
-				j = childOf(e, "name", false)
-			}
+			j := childOf(e, "name", false)
 			return j >= 0 && e.Content[2*j+1].Value == name
 		})
 	}
@@ -219,20 +216,20 @@ func (pg page) unit(root *yaml.Node) string {
 func (pg page) add(n, key *yaml.Node, name string, value any, unit string) ([]byte, error) {
 	switch {
 	case isNull(n) && n.Line == 0: // the document holds nothing but comments
-		return pg.append(name, value, unit)
+		return pg.append(name, value, unit), nil
 	case isNull(n) || len(n.Content) == 0 && pg.isShortEmpty(n, key):
 		return pg.first(n, key, name, value, unit)
 	case n.Kind != yaml.MappingNode && n.Kind != yaml.SequenceNode:
 		return nil, notContainer(name)
 	case n.Style&yaml.FlowStyle != 0:
-		f, ok := pg.flow(n)
-		if !ok {
-			return nil, errOdd
+		f, err := pg.flow(n)
+		if err != nil {
+			return nil, err
 		}
 		return f.insert(pg.text, name, value, unit), nil
 	}
 	column := n.Column - 1
-	at := pg.end(pg.lastOf(n, pg.count(n)-1))
+	at := pg.end(pg.lastOf(n, count(n)-1))
 	return pg.insert(at, block(name, value, strings.Repeat(" ", column), unit)), nil
 }
 
@@ -253,9 +250,9 @@ func (pg page) insert(at int, lines string) []byte {
 }
 
 // append puts lines at the end.
-func (pg page) append(name string, value any, unit string) ([]byte, error) {
+func (pg page) append(name string, value any, unit string) []byte {
 	at := len(bytes.TrimRight(pg.text, " \t\r\n"))
-	return pg.insert(at, block(name, value, "", unit)), nil
+	return pg.insert(at, block(name, value, "", unit))
 }
 
 // isShortEmpty says that n is written as " {}" or " []" right behind its key.
@@ -308,7 +305,7 @@ func (pg page) colon(key *yaml.Node) int {
 }
 
 // count is how many members or elements n has.
-func (pg page) count(n *yaml.Node) int {
+func count(n *yaml.Node) int {
 	if n.Kind == yaml.MappingNode {
 		return len(n.Content) / 2
 	}
@@ -344,9 +341,9 @@ func (pg page) lastOf(n *yaml.Node, j int) int {
 // remove takes child j of n out. The last one leaves an empty container.
 func (pg page) remove(n, key *yaml.Node, j int) ([]byte, error) {
 	if n.Style&yaml.FlowStyle != 0 {
-		f, ok := pg.flow(n)
-		if !ok {
-			return nil, errOdd
+		f, err := pg.flow(n)
+		if err != nil {
+			return nil, err
 		}
 		return f.remove(pg.text, j), nil
 	}
@@ -361,7 +358,7 @@ func (pg page) remove(n, key *yaml.Node, j int) ([]byte, error) {
 		to = min(to+len(lineEnd(pg.text)), len(pg.text))
 	}
 	out := splice(pg.text, from, to, "")
-	if pg.count(n) > 1 {
+	if count(n) > 1 {
 		return out, nil
 	}
 	colon := pg.colon(key)
@@ -386,9 +383,9 @@ func (pg page) childStart(n *yaml.Node, j int) int {
 // set gives child j of n another value.
 func (pg page) set(n *yaml.Node, j int, value any, unit string) ([]byte, error) {
 	if n.Style&yaml.FlowStyle != 0 {
-		f, ok := pg.flow(n)
-		if !ok {
-			return nil, errOdd
+		f, err := pg.flow(n)
+		if err != nil {
+			return nil, err
 		}
 		if _, was := pg.child(n, j); n.Kind == yaml.MappingNode {
 			f.items[j].value = pg.offset(was)
@@ -405,10 +402,13 @@ func (pg page) set(n *yaml.Node, j int, value any, unit string) ([]byte, error) 
 	return splice(pg.text, from, to, strings.TrimPrefix(lines, indent)), nil
 }
 
-// flow is n as text; false where it is not what it seems.
-func (pg page) flow(n *yaml.Node) (flow, bool) {
+// flow is n as text, where that is what it seems.
+func (pg page) flow(n *yaml.Node) (flow, error) {
 	f, ok := scanFlow(pg.text, pg.offset(n))
-	return f, ok && len(f.items) == pg.count(n)
+	if !ok || len(f.items) != count(n) {
+		return flow{}, errOdd
+	}
+	return f, nil
 }
 
 // scanFlow finds the items between a bracket and the one that closes it.
@@ -456,21 +456,4 @@ func scanFlow(text []byte, open int) (flow, bool) {
 		fresh = strings.IndexByte(",:[{?", text[i]) >= 0
 	}
 	return f, false
-}
-
-// quoteEnd is the offset behind the string that begins at from.
-func quoteEnd(text []byte, from int) int {
-	quote := text[from]
-	for i := from + 1; i < len(text); i++ {
-		switch {
-		case quote == '"' && text[i] == '\\':
-			i++
-		case text[i] != quote:
-		case quote == '\'' && i+1 < len(text) && text[i+1] == '\'':
-			i++
-		default:
-			return i + 1
-		}
-	}
-	return len(text)
 }

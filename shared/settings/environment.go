@@ -26,7 +26,7 @@ func (s *Set) fromEnvironment(environ []string) (map[string]raw, error) {
 	out := map[string]raw{}
 	for _, entry := range environ {
 		name, word, _ := strings.Cut(entry, "=")
-		name = foldVariable(name)
+		name = foldVariable(runtime.GOOS, name)
 		f, known := flags[name]
 		words := f.splitVariable
 		if g, ok := published[name]; ok {
@@ -61,8 +61,8 @@ func (s *Set) variables() (own, published map[string]Flag) {
 }
 
 // foldVariable makes names comparable: Windows takes Path and PATH for one.
-func foldVariable(name string) string {
-	if runtime.GOOS == "windows" {
+func foldVariable(goos, name string) string {
+	if goos == "windows" {
 		return strings.ToUpper(name)
 	}
 	return name
@@ -87,17 +87,27 @@ func (f Flag) splitPublished(word string) []string {
 
 func placeOf(environ []string) place {
 	dir, _ := os.Getwd() // a directory that is gone: relative paths stay relative and are refused when opened
-	home := "HOME"
-	if runtime.GOOS == "windows" {
-		home = "USERPROFILE"
+	return place{dir, Home(runtime.GOOS, environ)}
+}
+
+// Home is the home directory of the user on that system. Empty: none.
+func Home(goos string, environ []string) string {
+	if goos == "windows" {
+		return Lookup(goos, environ, "USERPROFILE")
 	}
-	p := place{dir: dir}
+	return Lookup(goos, environ, "HOME")
+}
+
+// Lookup is the value of a variable, as that system finds it in what os.Environ gave: the
+// last one where it stands twice. Empty: none.
+func Lookup(goos string, environ []string, name string) string {
+	found := ""
 	for _, entry := range environ {
-		if name, word, _ := strings.Cut(entry, "="); foldVariable(name) == home {
-			p.home = word
+		if key, word, _ := strings.Cut(entry, "="); foldVariable(goos, key) == foldVariable(goos, name) {
+			found = word
 		}
 	}
-	return p
+	return found
 }
 
 func keys[V any](m map[string]V) []string {
