@@ -86,8 +86,8 @@ const (
 	keptTime  = 10 * time.Minute
 )
 
-// kept is the documents that were fetched last, so that the parts of one belong to one
-// text. A call without a cursor never gets one: it wants the page as it is.
+// kept is the documents of several parts that were fetched last, so that the parts of one
+// belong to one text. A call without a cursor never gets one: it wants the page as it is.
 type kept struct {
 	mu   sync.Mutex
 	all  []*document // the newest last

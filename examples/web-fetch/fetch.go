@@ -77,8 +77,11 @@ func (f *fetcher) fetch(ctx context.Context, in fetchIn) (fetchOut, error) {
 	if in.Cursor != "" && from.digest != d.digest {
 		return fetchOut{}, changed()
 	}
-	f.kept.keep(d)
-	return d.part(from.offset, f.answer), nil
+	o := d.part(from.offset, f.answer)
+	if o.Truncated {
+		f.kept.keep(d)
+	}
+	return o, nil
 }
 
 // accepted are the types that are asked for: what is Markdown already is the best.

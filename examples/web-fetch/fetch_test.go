@@ -122,6 +122,20 @@ func TestKeptPagesAreBounded(t *testing.T) {
 	}
 }
 
+func TestOnlyAPageOfSeveralPartsIsKept(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, strings.Repeat("text ", len(r.URL.Path))) })
+	f := fetcherOf(t, s)
+	for _, c := range []struct {
+		path string
+		kept int
+	}{{"/short", 0}, {"/" + strings.Repeat("long", 100), 1}} {
+		o, err := f.fetch(t.Context(), fetchIn{URL: s.URL + c.path})
+		if err != nil || o.Truncated != (c.kept > 0) || len(f.kept.all) != c.kept {
+			t.Errorf("%.10s: truncated is %t, %d pages are kept, %v", c.path, o.Truncated, len(f.kept.all), err)
+		}
+	}
+}
+
 func TestEveryFailureHasItsCode(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

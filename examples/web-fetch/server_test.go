@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +13,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/multiollama/mcp-server/shared/audit"
 	"github.com/multiollama/mcp-server/shared/mcptest"
 )
 
@@ -126,18 +126,12 @@ func TestTheAuditLogKnowsWhatWasConnectedTo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var events []struct {
-		Tool, Verdict, Rule, Cause string
-		Paths                      []string
-	}
-	for line := range strings.Lines(string(b)) {
-		events = append(events, struct {
-			Tool, Verdict, Rule, Cause string
-			Paths                      []string
-		}{})
-		if err := json.Unmarshal([]byte(line), &events[len(events)-1]); err != nil {
+	var events []audit.Event
+	for e, err := range audit.Query(log, audit.Filter{}) {
+		if err != nil {
 			t.Fatal(err)
 		}
+		events = append(events, e)
 	}
 	if len(events) != 2 || len(events[0].Paths) != 1 || events[0].Paths[0] != s.address() || events[1].Verdict != "deny" || events[1].Rule != "address" || !strings.Contains(events[1].Cause, "10.0.0.1:80") {
 		t.Errorf("%s", b)

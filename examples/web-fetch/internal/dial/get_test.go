@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -74,7 +73,7 @@ func TestNoWayLeadsToAPrivateAddress(t *testing.T) {
 			before := open.hits.Load()
 			p, err := get(t.Context(), g, open.URL+step+path)
 			refusedAs(t, "redirected in step "+step+": "+to, err)
-			if len(p.Via) == 0 || open.hits.Load() < before {
+			if len(p.Via) == 0 || open.hits.Load() == before {
 				t.Errorf("%s: no redirect was followed", to)
 			}
 		}
@@ -208,8 +207,8 @@ func TestAPageIsBoundedWhileItIsRead(t *testing.T) {
 			}
 		}
 	}
-	packed := func(times int, size int64) http.HandlerFunc {
-		body := pack(times, size)
+	packed := func(size int64) http.HandlerFunc {
+		body := pack(size)
 		return func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			_, _ = w.Write(body)
@@ -221,10 +220,10 @@ func TestAPageIsBoundedWhileItIsRead(t *testing.T) {
 		want    fault.Code
 	}{
 		{"one that never ends", endless, fault.LimitReached},
-		{"a bomb of 8 MiB in 8 KiB", packed(1, 8<<20), fault.LimitReached},
+		{"a bomb of 8 MiB in 8 KiB", packed(8 << 20), fault.LimitReached},
 		{"one byte too much", says(strings.Repeat("a", 1<<20+1)), fault.LimitReached},
 		{"as much as it may be", says(strings.Repeat("a", 1<<20)), ""},
-		{"packed, as much as it may be", packed(1, 1<<20), ""},
+		{"packed, as much as it may be", packed(1 << 20), ""},
 		{"a header without end", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X", strings.Repeat("a", 1<<20)) }, fault.NetworkRefused},
 	} {
 		s := local(t, c.handler)
@@ -237,18 +236,11 @@ func TestAPageIsBoundedWhileItIsRead(t *testing.T) {
 }
 
 // pack packs zeros.
-func pack(times int, size int64) []byte {
+func pack(size int64) []byte {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
 	_, _ = io.CopyN(w, zeros{}, size)
 	_ = w.Close()
-	if times > 1 {
-		var again bytes.Buffer
-		w := gzip.NewWriter(&again)
-		_, _ = w.Write(b.Bytes())
-		_ = w.Close()
-		return again.Bytes()
-	}
 	return b.Bytes()
 }
 
@@ -273,14 +265,15 @@ func TestABrokenAnswerIsNoPage(t *testing.T) {
 		{"nothing", "", fault.NetworkRefused},
 		{"redirects to nothing", "HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n", fault.NetworkRefused},
 	} {
-		s := raw(t, func(conn net.Conn) { _, _ = io.WriteString(conn, c.answer) })
-		_, err := get(t.Context(), New(Options{Open: []Opening{s}}), "http://"+netip.AddrPortFrom(s.block.Addr(), s.port).String())
+		g, url := raw(t, func(conn net.Conn) { _, _ = io.WriteString(conn, c.answer) })
+		_, err := get(t.Context(), g, url)
 		is(t, c.what, err, c.want)
 	}
 }
 
-// raw is a server that answers each connection by a function, after its request began.
-func raw(t *testing.T, answer func(net.Conn)) Opening {
+// raw is a server that answers each connection by a function, after its request began:
+// a Guard that lets through exactly it, and its URL.
+func raw(t *testing.T, answer func(net.Conn)) (g *Guard, url string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -300,8 +293,9 @@ func raw(t *testing.T, answer func(net.Conn)) Opening {
 			}()
 		}
 	}()
-	o, _ := ParseOpening(listener.Addr().String())
-	return o
+	at := listener.Addr().String()
+	o, _ := ParseOpening(at)
+	return New(Options{Open: []Opening{o}}), "http://" + at
 }
 
 func TestTheTimeOfAPageIsBoundedWhateverTheServerDoes(t *testing.T) {
@@ -320,9 +314,9 @@ func TestTheTimeOfAPageIsBoundedWhateverTheServerDoes(t *testing.T) {
 		"a body that comes byte by byte":      func(conn net.Conn) { _, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n"); drip(conn, "a") },
 		"answers before the answer, for ever": func(conn net.Conn) { drip(conn, "HTTP/1.1 103 Early Hints\r\n\r\n") },
 	} {
-		s := raw(t, answer)
+		g, url := raw(t, answer)
 		ctx, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		_, err := get(ctx, New(Options{Open: []Opening{s}}), "http://"+netip.AddrPortFrom(s.block.Addr(), s.port).String())
+		_, err := get(ctx, g, url)
 		stop()
 		if code := fault.From(err).Code; code != fault.TimedOut && code != fault.NetworkRefused {
 			t.Errorf("%s: %v", what, err)

@@ -2,6 +2,7 @@ package dial
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -105,11 +106,11 @@ func (n *names) serve(c net.Conn) {
 	defer c.Close()
 	frame := make([]byte, 2)
 	for {
-		if _, err := readFull(c, frame); err != nil {
+		if _, err := io.ReadFull(c, frame); err != nil {
 			return
 		}
 		query := make([]byte, int(frame[0])<<8|int(frame[1]))
-		if _, err := readFull(c, query); err != nil {
+		if _, err := io.ReadFull(c, query); err != nil {
 			return
 		}
 		reply := n.reply(query)
@@ -117,16 +118,6 @@ func (n *names) serve(c net.Conn) {
 			return
 		}
 	}
-}
-
-func readFull(c net.Conn, b []byte) (int, error) {
-	for n := 0; n < len(b); {
-		m, err := c.Read(b[n:])
-		if n += m; err != nil {
-			return n, err
-		}
-	}
-	return len(b), nil
 }
 
 // reply answers the question for IPv4 addresses; there are no others.
@@ -154,7 +145,7 @@ func (n *names) reply(query []byte) []byte {
 	return out
 }
 
-// at is a URL of a name at the port of a site.
+// named is a URL of a name at the port of a site.
 func (s *site) named(name string) string {
 	_, port, _ := strings.Cut(s.at.String(), ":")
 	return "http://" + name + ":" + port + "/"

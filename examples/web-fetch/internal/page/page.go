@@ -63,7 +63,7 @@ func Convert(s Source) (Article, error) {
 	}
 	content, ok := decode(s.Body, kind, params["charset"])
 	if !ok {
-		return Article{}, binary(text.Detect(start(s.Body), len(s.Body) <= headBytes).MIME)
+		return Article{}, binary(byContent(s.Body))
 	}
 	a := Article{Type: kind, Markdown: content, Form: Whole}
 	if kind == "text/html" || kind == "application/xhtml+xml" {
@@ -97,6 +97,9 @@ const headBytes = 64 << 10
 
 func start(body []byte) []byte { return body[:min(len(body), headBytes)] }
 
+// byContent is the type that a page looks like.
+func byContent(body []byte) string { return text.Detect(start(body), len(body) <= headBytes).MIME }
+
 // typeOf is the type that the server tells, or where it tells none (or one that says
 // nothing) what the content looks like.
 func typeOf(s Source) (kind string, params map[string]string) {
@@ -110,7 +113,7 @@ func typeOf(s Source) (kind string, params map[string]string) {
 	}
 	switch kind {
 	case "", "application/octet-stream", "application/unknown", "binary/octet-stream":
-		return text.Detect(start(s.Body), len(s.Body) <= headBytes).MIME, params
+		return byContent(s.Body), params
 	case "text/plain":
 		if looksLikeHTML(s.Body) {
 			return "text/html", params
