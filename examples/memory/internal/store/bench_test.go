@@ -78,12 +78,7 @@ func BenchmarkRemember(b *testing.B) {
 
 func bigWorld(b *testing.B) world {
 	b.Helper()
-	s, err := Open(b.Context(), filepath.Join(b.TempDir(), "big.db"), Limits{Memories: 10 * corpus, Clock: testClock})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { s.Close() })
-	w := world{Store: s}
-	fill(b, w, corpus, sentence)
+	w := openWorld(b, filepath.Join(b.TempDir(), "big.db"), 10*corpus)
+	w.fill(corpus, sentence)
 	return w
 }

@@ -65,7 +65,7 @@ func (s *Store) transact(ctx context.Context, do func(*sql.Tx) error) error {
 // try writes and removes a file beside the database, and is what the system says to
 // that: of a write that failed SQLite says only that it did (go-sqlite3 0.37).
 func (s *Store) try() error {
-	f, err := os.CreateTemp(dirOf(s.file), ".probe-")
+	f, err := os.CreateTemp(filepath.Dir(s.file), ".probe-")
 	if err != nil {
 		return err
 	}
@@ -122,15 +122,3 @@ func damaged(cause error) error {
 
 // unopened is why file cannot be used, for the person who started the server.
 func unopened(file string, err error) error { return fault.From(coded(err)).With("file", file) }
-
-func dirOf(file string) string { return filepath.Dir(file) }
-
-// private takes from others the rights to the files that SQLite makes beside its own.
-func private(file string) error {
-	for _, name := range []string{file + "-wal", file + "-shm"} {
-		if err := os.Chmod(name, 0o600); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
-}

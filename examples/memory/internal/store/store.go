@@ -13,6 +13,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/multiollama/mcp-server/shared/fault"
@@ -104,7 +105,7 @@ func (s *Store) Close() error {
 // prepare makes the file where it is missing, readable by its owner only, and takes the
 // rights of others where it is not.
 func prepare(file string) error {
-	if err := os.MkdirAll(dirOf(file), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
 	info, err := os.Lstat(file)
@@ -140,7 +141,17 @@ func create(file string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Close(), syncDir(dirOf(file)))
+	return errors.Join(f.Close(), syncDir(filepath.Dir(file)))
+}
+
+// private takes from others the rights to the files that SQLite makes beside its own.
+func private(file string) error {
+	for _, name := range []string{file + "-wal", file + "-shm"} {
+		if err := os.Chmod(name, 0o600); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // present says that the database is still the file of its name: what is written to one

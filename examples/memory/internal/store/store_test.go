@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -16,33 +15,6 @@ import (
 
 	"github.com/multiollama/mcp-server/shared/fault"
 )
-
-func testClock() time.Time { return time.Date(2026, 2, 21, 12, 0, 0, 0, time.UTC) }
-
-// fill tells n memories in one transaction, which is what a test has time for.
-func fill(t testing.TB, w world, n int, content func(int) string) {
-	t.Helper()
-	err := w.change(t.Context(), func(tx *sql.Tx) error {
-		for i := range n {
-			m := Note{Content: content(i)}
-			done, err := tx.ExecContext(t.Context(), `INSERT INTO memories (digest, content, category, tags, created, updated) VALUES (?, ?, '', '[]', 0, 0)`, digest(m.Content), m.Content)
-			if err != nil {
-				return err
-			}
-			id, err := done.LastInsertId()
-			if err == nil {
-				err = index(t.Context(), tx, Memory{ID: id, Note: m})
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 func TestTheSameContentAgainUpdatesAndDoesNotDouble(t *testing.T) {
 	w := newWorld(t)
@@ -254,7 +226,7 @@ func TestADatabaseThatIsNoneOfOursIsLeftAsItIs(t *testing.T) {
 
 func TestADamagedFileIsToldAndLeftAsItIs(t *testing.T) {
 	w := newWorld(t)
-	fill(t, w, 200, func(i int) string { return fmt.Sprint("memory ", i, " of many words to fill some pages with") })
+	w.fill(200, func(i int) string { return fmt.Sprint("memory ", i, " of many words to fill some pages with") })
 	is(t, "close", w.Close(), nil)
 	whole, err := os.ReadFile(w.file)
 	is(t, "read", err, nil)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"database/sql"
 	"errors"
 	"path/filepath"
 	"testing"
@@ -12,16 +13,16 @@ import (
 // world is a store in a directory of its own, whose clock moves a second at each look.
 type world struct {
 	*Store
-	t    *testing.T
+	t    testing.TB
 	file string
 }
 
-func newWorld(t *testing.T, contents ...string) world {
+func newWorld(t testing.TB, contents ...string) world {
 	t.Helper()
 	return openWorld(t, filepath.Join(t.TempDir(), "memories.db"), 1000, contents...)
 }
 
-func openWorld(t *testing.T, file string, most int, contents ...string) world {
+func openWorld(t testing.TB, file string, most int, contents ...string) world {
 	t.Helper()
 	w := world{t: t, file: file}
 	w.Store = w.open(most)
@@ -30,6 +31,9 @@ func openWorld(t *testing.T, file string, most int, contents ...string) world {
 	}
 	return w
 }
+
+// testClock is for a store that no world opened.
+func testClock() time.Time { return time.Date(2026, 2, 21, 12, 0, 0, 0, time.UTC) }
 
 func (w world) open(most int) *Store {
 	w.t.Helper()
@@ -49,6 +53,22 @@ func (w world) remember(n Note) int64 {
 		w.t.Fatal(err)
 	}
 	return id
+}
+
+// fill tells n memories in one transaction, which is what a test has time for.
+func (w world) fill(n int, content func(int) string) {
+	w.t.Helper()
+	err := w.change(w.t.Context(), func(tx *sql.Tx) error {
+		for i := range n {
+			if _, err := w.insert(w.t.Context(), tx, Note{Content: content(i)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // recalled is the contents that a query gives, in their order.
