@@ -87,10 +87,7 @@ func entryFor(server string) hosts.Entry {
 func TestTheServersPrintTheEntriesThatTheFilesHave(t *testing.T) {
 	w := newWorld(t)
 	for _, s := range servers {
-		args := []string{"config", hosts.All()[0].Name}
-		for _, word := range grants[s.name] {
-			args = append(args, w.at(word))
-		}
+		args := append([]string{"config", hosts.All()[0].Name}, grants[s.name]...)
 		out, err := w.run(you+"/bin/"+s.name, args...)
 		if diff := cmp.Diff(hosts.All()[0].Snippet(entryFor(s.name)), w.shown(out)); err != nil || diff != "" {
 			t.Errorf("%s: %v\n%s", s.name, err, diff)
@@ -180,10 +177,7 @@ func TestEveryConfigurationStartsTheServersAsItSays(t *testing.T) {
 func TestTheServersTakeWhatTheConfigurationsGrant(t *testing.T) {
 	w := newWorld(t)
 	for _, s := range servers {
-		args := []string{"doctor", "--json"}
-		for _, word := range grants[s.name] {
-			args = append(args, w.at(word))
-		}
+		args := append([]string{"doctor", "--json"}, grants[s.name]...)
 		out, err := w.run(you+"/bin/"+s.name, args...)
 		if err != nil || !strings.Contains(out, w.home+"/project is allowed") {
 			t.Errorf("%s %s: %v\n%s", s.name, args, err, out)

@@ -337,10 +337,10 @@ func TestManifestsStartTheServersTheyAreFor(t *testing.T) {
 				t.Fatal(err)
 			}
 			w := newWorld(t, "state/")
-			w.secrets(t, s.name+".mcp.svc")
+			w.secrets(t)
 			var args []string
 			for _, word := range m.deployment.Spec.Template.Spec.Containers[0].Args {
-				args = append(args, strings.NewReplacer("=/", "="+w.home+"/", "0.0.0.0:8443", freePort(t)).Replace(word))
+				args = append(args, strings.NewReplacer("=/", "="+w.home+"/", "0.0.0.0:8443", "127.0.0.1:0").Replace(word))
 			}
 			w.answers(t, s.name, args, "https://"+s.name+".mcp.svc")
 		})

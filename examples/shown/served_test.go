@@ -1,48 +1,40 @@
 package shown
 
 import (
-	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
+
+	"github.com/multiollama/mcp-server/shared/mcptest"
 )
 
 // token is what clients of the servers of a test show.
 const token = "0123456789abcdef0123456789abcdef"
 
-// secrets puts a token and a certificate for a name where a cluster mounts them.
-func (w world) secrets(t *testing.T, name string) {
+// secrets puts a token and a certificate where a cluster mounts them. The certificate is
+// the one that net/http/httptest has: no client here asks whose it is.
+func (w world) secrets(t *testing.T) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
-	certificate, err := x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
+	s := httptest.NewTLSServer(nil)
+	defer s.Close()
+	pair := s.TLS.Certificates[0]
+	private, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.secret(t, "token/token", []byte(token+"\n"))
-	w.secret(t, "tls/tls.crt", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}))
+	w.secret(t, "tls/tls.crt", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]}))
 	w.secret(t, "tls/tls.key", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}))
 }
 
@@ -58,100 +50,66 @@ func (w world) secret(t *testing.T, name string, content []byte) {
 	}
 }
 
-// freePort is an address of this machine that nobody listens on.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close() //nolint:errcheck // it is only asked for its address
-	return l.Addr().String()
-}
-
-// answers starts a server with a command line that has --listen in it, and asks it at
-// that address by the name of url: for its health, without a token, and for its tools.
+// answers starts a server with a command line in which it listens on port 0, and asks it
+// there by the name of url: for its health, without a token, and for its tools.
 func (w world) answers(t *testing.T, server string, args []string, url string) {
 	t.Helper()
 	cmd := exec.Command(w.at(you+"/bin/"+server), args...)
-	var errors bytes.Buffer
-	cmd.Env, cmd.Dir, cmd.Stderr = append(w.environ(), "XDG_STATE_HOME="+w.home+"/state"), w.home, &errors
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // one that has ended says so below
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("%s ended with %v\n%s", server, err, errors.String())
-		}
-	})
-	c := clientTo(listening(t, args))
-	if code, _ := ask(c, http.MethodGet, url+"/healthz", "", ""); code != http.StatusOK {
-		t.Errorf("its health is %d\n%s", code, errors.String())
+	cmd.Env, cmd.Dir = append(w.environ(), "XDG_STATE_HOME="+w.home+"/state"), w.home
+	at, _ := mcptest.Listening(t, cmd)
+	c := clientTo(t, at)
+	if code, _ := ask(t, c, http.MethodGet, url+"/healthz", "", ""); code != http.StatusOK {
+		t.Errorf("its health is %d", code)
 	}
 	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
-	if code, _ := ask(c, http.MethodPost, url+"/mcp", "", list); code != http.StatusUnauthorized {
+	if code, _ := ask(t, c, http.MethodPost, url+"/mcp", "", list); code != http.StatusUnauthorized {
 		t.Errorf("without a token it answers %d", code)
 	}
-	if code, body := ask(c, http.MethodPost, url+"/mcp", token, list); code != http.StatusOK || !strings.Contains(body, "inputSchema") {
-		t.Errorf("with a token it answers %d %s\n%s", code, body, errors.String())
+	if code, body := ask(t, c, http.MethodPost, url+"/mcp", token, list); code != http.StatusOK || !strings.Contains(body, "inputSchema") {
+		t.Errorf("with a token it answers %d %s", code, body)
 	}
 }
 
-// listening is the address in a command line.
-func listening(t *testing.T, args []string) string {
+// clientTo reaches the server at one URL, whatever name is asked for. Whose certificate it
+// is does not matter here.
+func clientTo(t *testing.T, at string) *http.Client {
 	t.Helper()
-	for i, word := range args {
-		if address, ok := strings.CutPrefix(word, "--listen="); ok {
-			return address
-		}
-		if word == "--listen" && i+1 < len(args) {
-			return args[i+1]
-		}
+	u, err := url.Parse(at)
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatalf("it listens nowhere: %q", args)
-	return ""
-}
-
-// clientTo reaches one address, whatever name is asked for. Whose certificate it is does
-// not matter here.
-func clientTo(address string) *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
 		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true},
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			var d net.Dialer
-			return d.DialContext(ctx, network, address)
+			return d.DialContext(ctx, network, u.Host)
 		},
 	}}
 }
 
-// ask asks until somebody answers; 0 is that nobody does.
-func ask(c *http.Client, method, url, token, body string) (code int, text string) {
-	for range 600 {
-		r, err := http.NewRequest(method, url, strings.NewReader(body))
-		if err != nil {
-			return 0, err.Error()
-		}
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("Accept", "application/json, text/event-stream")
-		r.Header.Set("MCP-Protocol-Version", "2026-07-28")
-		r.Header.Set("Mcp-Method", "tools/list")
-		if token != "" {
-			r.Header.Set("Authorization", "Bearer "+token)
-		}
-		answer, err := c.Do(r)
-		if err != nil {
-			text = err.Error()
-			time.Sleep(50 * time.Millisecond) // it is still opening its files
-			continue
-		}
-		b, err := io.ReadAll(answer.Body)
-		answer.Body.Close() //nolint:errcheck // read to its end
-		if err != nil {
-			return 0, err.Error()
-		}
-		return answer.StatusCode, string(b)
+// ask sends one request and gives the status and the body of its answer.
+func ask(t *testing.T, c *http.Client, method, url, token, body string) (code int, text string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
 	}
-	return 0, text
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	r.Header.Set("MCP-Protocol-Version", "2026-07-28")
+	r.Header.Set("Mcp-Method", "tools/list")
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	answer, err := c.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close() //nolint:errcheck // read to its end
+	b, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(b)
 }

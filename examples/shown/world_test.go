@@ -78,9 +78,12 @@ func (w world) environ() []string {
 	}
 }
 
-// run runs a program of the world to its end, and is what it wrote to stdout.
+// run runs a command line that is shown to its end, and is what it wrote to stdout.
 func (w world) run(program string, args ...string) (string, error) {
-	cmd := exec.Command(w.at(program), args...)
+	cmd := exec.Command(w.at(program))
+	for _, word := range args {
+		cmd.Args = append(cmd.Args, w.at(word))
+	}
 	cmd.Env, cmd.Dir = w.environ(), w.home
 	out, err := cmd.Output()
 	return string(out), err
