@@ -12,7 +12,7 @@ import (
 // know its version.
 func (t *tree) proveInstall(ctx context.Context, w wish) error {
 	bin := filepath.Join(t.work, "bin")
-	stranger := &tree{work: t.work, dir: t.dir, log: t.log, env: append(t.env, "GOBIN="+bin, "GOFLAGS=-modcacherw -trimpath")}
+	stranger := t.with("GOBIN="+bin, "GOFLAGS=-modcacherw -trimpath")
 	if _, err := stranger.output(ctx, t.work, "go", "install", modules+w.server.name+"@"+w.version); err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 )
 
@@ -27,7 +26,7 @@ func (r *release) step(format string, args ...any) {
 // make makes everything in a tree of its own and puts what is released into out.
 func (r *release) make(ctx context.Context, out, cache string) (*tree, error) {
 	r.step("clone, tags and release commit")
-	t, err := newTree(ctx, r.root, cache, r.log)
+	t, err := newTree(ctx, r.root, cache)
 	if err != nil {
 		return nil, err
 	}
@@ -61,17 +60,12 @@ func (r *release) makeIn(ctx context.Context, t *tree, out string) error {
 		return err
 	}
 	r.step("programs, archives and packages, by goreleaser")
-	tools, err := installTools(ctx, r.log)
-	if err != nil {
-		return err
-	}
-	programs, err := r.goreleaser(ctx, t, filepath.Join(tools, "goreleaser"+exe), out)
+	programs, err := r.goreleaser(ctx, t, out)
 	if err != nil {
 		return err
 	}
 	r.step("bills of materials, by cyclonedx-gomod")
-	err = t.listMaterials(ctx, filepath.Join(tools, "cyclonedx-gomod"+exe), r.wish, programs, out)
-	if err != nil {
+	if err := r.listMaterials(ctx, t, programs, out); err != nil {
 		return err
 	}
 	r.step("the bundle, the entry of the registry, what the image is built from, checksums")
@@ -131,12 +125,15 @@ func compressed(text []byte) []byte {
 type binary struct{ goos, goarch, file string }
 
 // goreleaser runs it in the module of the server and copies what it made to out.
-func (r *release) goreleaser(ctx context.Context, t *tree, program, out string) ([]binary, error) {
+func (r *release) goreleaser(ctx context.Context, t *tree, out string) ([]binary, error) {
+	program, err := goreleaser.install(ctx, r.log)
+	if err != nil {
+		return nil, err
+	}
 	dir := t.at(r.server.name)
-	run := &tree{work: t.work, dir: dir, log: t.log, env: append(t.env,
-		"GORELEASER_CURRENT_TAG="+r.version,
+	run := t.with("GORELEASER_CURRENT_TAG="+r.version,
 		"SERVER="+r.server.name, "PACKAGE="+r.server.packageName(), "SUMMARY="+r.server.summary,
-		"VERSION="+r.version, "EXTRA=extra")}
+		"VERSION="+r.version, "EXTRA=extra")
 	if _, err := run.output(ctx, dir, program, "release", "--clean",
 		"--config", "../release/goreleaser.yaml", "--skip=publish,announce,validate"); err != nil {
 		return nil, err
@@ -214,14 +211,4 @@ func (r *release) finish(ctx context.Context, t *tree, program string, programs 
 		return err
 	}
 	return writeSums(out)
-}
-
-// date is when the commit was made that is released.
-func (t *tree) date(ctx context.Context) (time.Time, error) {
-	word, err := t.output(ctx, t.dir, "git", "show", "-s", "--format=%cI", "HEAD")
-	if err != nil {
-		return time.Time{}, err
-	}
-	date, err := time.Parse(time.RFC3339, strings.TrimSpace(word))
-	return date.UTC(), err
 }

@@ -49,10 +49,13 @@ func (r *release) summary(out string) error {
 	return nil
 }
 
+// outside runs programs as whoever makes the release does: in a tree our repository is
+// its clone, and what is pushed there arrives nowhere.
+func outside() *tree { return &tree{env: os.Environ()} }
+
 // mayPublish refuses, before anything is made, what must not be published.
 func (r *release) mayPublish(ctx context.Context) error {
-	t := &tree{dir: r.root, env: os.Environ(), log: r.log}
-	changed, err := t.output(ctx, r.root, "git", "status", "--porcelain", "--untracked-files=no")
+	changed, err := outside().output(ctx, r.root, "git", "status", "--porcelain", "--untracked-files=no")
 	if err != nil {
 		return err
 	}
@@ -66,10 +69,10 @@ func (r *release) mayPublish(ctx context.Context) error {
 		return errors.New("commit or put away these changes, or make a --dry-run")
 	}
 	for _, line := range [][]string{
-		{"fetch", "--quiet", "origin", "main"},
+		{"fetch", "--quiet", "--tags", "origin", "main"}, // the tag of shared may be known there
 		{"merge-base", "--is-ancestor", "HEAD", "FETCH_HEAD"},
 	} {
-		if _, err := t.output(ctx, r.root, "git", line...); err != nil {
+		if _, err := outside().output(ctx, r.root, "git", line...); err != nil {
 			return fmt.Errorf("only a commit of origin's main can be published: %w", err)
 		}
 	}
@@ -82,7 +85,7 @@ func (r *release) mayPublish(ctx context.Context) error {
 	return nil
 }
 
-// publish pushes the tags and makes the release at GitHub with all its files; in a dry
+// publish pushes the tags, all or none, and makes the release at GitHub with all its files; in a dry
 // run it only says so.
 func (r *release) publish(ctx context.Context, t *tree, out string) error {
 	page := r.server.page(r.version)
@@ -90,12 +93,12 @@ func (r *release) publish(ctx context.Context, t *tree, out string) error {
 	if err != nil {
 		return err
 	}
-	origin, err := t.output(ctx, r.root, "git", "config", "--get", "remote.origin.url")
+	origin, err := outside().output(ctx, r.root, "git", "config", "--get", "remote.origin.url")
 	if err != nil {
 		origin = repository
 	}
 	lines := [][]string{
-		{"git", "push", strings.TrimSpace(origin), "refs/tags/shared/" + r.version, "refs/tags/" + r.server.tag(r.version), "refs/tags/" + page},
+		{"git", "push", "--atomic", strings.TrimSpace(origin), "refs/tags/shared/" + r.version, "refs/tags/" + r.server.tag(r.version), "refs/tags/" + page},
 		{"gh", "release", "create", page, "--repo", repository, "--verify-tag", "--title", r.server.name + " " + r.version,
 			"--notes", "See CHANGELOG.md. " + r.server.summary},
 	}
@@ -109,7 +112,7 @@ func (r *release) publish(ctx context.Context, t *tree, out string) error {
 			fmt.Fprintln(r.log, "would run:", strings.Join(line, " "))
 			continue
 		}
-		if _, err := t.output(ctx, t.dir, line[0], line[1:]...); err != nil {
+		if _, err := outside().output(ctx, t.dir, line[0], line[1:]...); err != nil {
 			return err
 		}
 	}

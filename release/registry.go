@@ -3,8 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -101,12 +99,6 @@ func writeEntry(ctx context.Context, file string, s server, self about, bundle s
 		return err
 	}
 	return os.WriteFile(file, content, 0o644)
-}
-
-func sumOf(file string) (string, error) {
-	content, err := os.ReadFile(file)
-	sum := sha256.Sum256(content)
-	return hex.EncodeToString(sum[:]), err
 }
 
 // The schema is read from the registry's own module, so that it is theirs to the byte;

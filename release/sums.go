@@ -1,6 +1,8 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io/fs"
 	"os"
@@ -10,6 +12,12 @@ import (
 )
 
 const sumsFile = "SHA256SUMS"
+
+func sumOf(file string) (string, error) {
+	content, err := os.ReadFile(file)
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:]), err
+}
 
 // filesOf are the files beneath dir, by names with slashes, in order.
 func filesOf(dir string) ([]string, error) {

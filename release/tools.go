@@ -9,38 +9,36 @@ import (
 	"path/filepath"
 )
 
-// toolVersions are the programs of others that make a release, by the path that the go
-// command builds them from.
-var toolVersions = []struct{ name, path, version string }{
-	{"goreleaser", "github.com/goreleaser/goreleaser/v2", "v2.15.1"},
-	{"cyclonedx-gomod", "github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod", "v1.10.0"},
-}
+// outsider is a program of others that makes releases, by the path that the go command
+// builds it from.
+type outsider struct{ name, path, version string }
 
-// toolsDir is where they are kept: building goreleaser takes minutes.
-func toolsDir() (string, error) {
+var (
+	goreleaser = outsider{"goreleaser", "github.com/goreleaser/goreleaser/v2", "v2.15.1"}
+	cyclonedx  = outsider{"cyclonedx-gomod", "github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod", "v1.10.0"}
+)
+
+// file is where this version of it is kept: building goreleaser takes minutes.
+func (o outsider) file() (string, error) {
 	cache, err := os.UserCacheDir()
-	return filepath.Join(cache, "mcp-server-release"), err
+	return filepath.Join(cache, "mcp-server-release", o.name+"-"+o.version, o.name+exe), err
 }
 
-// installTools builds what is not there yet, and is the directory of all of them under
-// their plain names.
-func installTools(ctx context.Context, log io.Writer) (string, error) {
-	cache, err := toolsDir()
+// install builds it where it is not there yet, and is its file.
+func (o outsider) install(ctx context.Context, log io.Writer) (string, error) {
+	file, err := o.file()
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(cache, "goreleaser-"+toolVersions[0].version)
-	for _, tool := range toolVersions {
-		if _, err := os.Stat(filepath.Join(dir, tool.name+exe)); err == nil {
-			continue
-		}
-		fmt.Fprintf(log, "release: build %s %s, once\n", tool.name, tool.version)
-		cmd := exec.CommandContext(ctx, "go", "install", tool.path+"@"+tool.version)
-		cmd.Env = append(os.Environ(), "GOBIN="+dir, "GOWORK=off", "GOFLAGS=", "CGO_ENABLED=0")
-		cmd.Dir = os.TempDir()
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("build %s: %w\n%s", tool.name, err, out)
-		}
+	if _, err := os.Stat(file); err == nil {
+		return file, nil
 	}
-	return dir, nil
+	fmt.Fprintf(log, "release: build %s %s, once\n", o.name, o.version)
+	cmd := exec.CommandContext(ctx, "go", "install", o.path+"@"+o.version)
+	cmd.Env = append(os.Environ(), "GOBIN="+filepath.Dir(file), "GOWORK=off", "GOFLAGS=", "CGO_ENABLED=0")
+	cmd.Dir = os.TempDir()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build %s: %w\n%s", o.name, err, out)
+	}
+	return file, nil
 }

@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 )
 
 // tree is a scratch clone in which a release is made. Its modules have versions that
@@ -17,32 +18,32 @@ type tree struct {
 	work string // what is removed in the end
 	dir  string // the clone
 	env  []string
-	log  io.Writer
 }
 
 // newTree clones the last commit of root. cache is where the go command keeps what it
 // built; empty: where it usually does.
-func newTree(ctx context.Context, root, cache string, log io.Writer) (*tree, error) {
+func newTree(ctx context.Context, root, cache string) (*tree, error) {
 	work, err := os.MkdirTemp("", "release-")
 	if err != nil {
 		return nil, err
 	}
-	t := &tree{work: work, dir: filepath.Join(work, "src"), log: log, env: os.Environ()}
-	if _, err := t.output(ctx, root, "git", "clone", "--quiet", "--shared", root, t.dir); err != nil {
-		t.remove()
-		return nil, err
+	t := &tree{work: work, dir: filepath.Join(work, "src"), env: os.Environ()}
+	if err = t.clone(ctx, root); err == nil {
+		err = t.isolate(ctx, cache)
 	}
-	// goreleaser packs only files of the module; git must not take them for changes.
-	exclude := filepath.Join(t.dir, ".git", "info", "exclude")
-	if err := os.WriteFile(exclude, []byte("extra/\n"), 0o600); err != nil {
-		t.remove()
-		return nil, err
-	}
-	if err := t.isolate(ctx, cache); err != nil {
+	if err != nil {
 		t.remove()
 		return nil, err
 	}
 	return t, nil
+}
+
+func (t *tree) clone(ctx context.Context, root string) error {
+	if _, err := t.output(ctx, root, "git", "clone", "--quiet", "--shared", root, t.dir); err != nil {
+		return err
+	}
+	// goreleaser packs only files of the module; git must not take them for changes.
+	return os.WriteFile(filepath.Join(t.dir, ".git", "info", "exclude"), []byte("extra/\n"), 0o600)
 }
 
 func (t *tree) remove() { _ = os.RemoveAll(t.work) } // a scratch directory that stays is no failure
@@ -67,6 +68,11 @@ func (t *tree) isolate(ctx context.Context, cache string) error {
 	return nil
 }
 
+// with is the tree with more in its environment.
+func (t *tree) with(env ...string) *tree {
+	return &tree{work: t.work, dir: t.dir, env: slices.Concat(t.env, env)}
+}
+
 // at is the directory of a module of the clone.
 func (t *tree) at(module string) string { return filepath.Join(t.dir, module) }
 
@@ -78,12 +84,11 @@ func (t *tree) commit(ctx context.Context, w wish) error {
 		return err
 	}
 	shared, dir := modules+"shared", t.at(w.server.name)
-	date, err := t.output(ctx, t.dir, "git", "show", "-s", "--format=%cI", "HEAD")
+	date, err := t.date(ctx)
 	if err != nil {
 		return err
 	}
-	date = strings.TrimSpace(date)
-	who := []string{"NAME=" + authors, "EMAIL=multiollama@users.noreply.github.com", "DATE=" + date}
+	who := []string{"NAME=" + authors, "EMAIL=multiollama@users.noreply.github.com", "DATE=" + date.Format(time.RFC3339)}
 	for _, word := range who {
 		t.env = append(t.env, "GIT_AUTHOR_"+word, "GIT_COMMITTER_"+word)
 	}
@@ -119,6 +124,16 @@ func (t *tree) tagShared(ctx context.Context, version string) error {
 		err = fmt.Errorf("shared/ has changed since %s; release with a version that is new for both", tag)
 	}
 	return err
+}
+
+// date is that of the last commit.
+func (t *tree) date(ctx context.Context) (time.Time, error) {
+	word, err := t.output(ctx, t.dir, "git", "show", "-s", "--format=%cI", "HEAD")
+	if err != nil {
+		return time.Time{}, err
+	}
+	date, err := time.Parse(time.RFC3339, strings.TrimSpace(word))
+	return date.UTC(), err
 }
 
 func (t *tree) mustBeClean(ctx context.Context) error {
