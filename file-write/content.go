@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/binary"
+	"strings"
 
 	"github.com/multiollama/mcp-server/file-write/internal/diff"
 	"github.com/multiollama/mcp-server/shared/confine"
@@ -86,7 +87,7 @@ func difference(p confine.Path, found text.Detected, old, content []byte) (shown
 	if len(old)+len(content) > 2*mostCompared {
 		return "", true
 	}
-	name := text.Escape(p.String())
+	name := strings.TrimLeft(text.Escape(p.String()), "/") // as git writes an absolute path
 	return diff.Unified("a/"+name, "b/"+name, readable(enc, old), readable(enc, content), diffContext, diffBytes)
 }
 
