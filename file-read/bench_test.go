@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/multiollama/mcp-server/file-read/internal/match"
 	"github.com/multiollama/mcp-server/shared/audit"
 	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/stdio"
@@ -50,7 +51,7 @@ func benchmarkCall(b *testing.B, dir, tool, args string) {
 		b.Fatal(err)
 	}
 	defer roots.Close()
-	r := &reader{scope: confine.NewScope(roots, nil), maxBytes: 128 << 10}
+	r := &reader{scope: confine.NewScope(roots, nil), maxBytes: 128 << 10, buffers: new(match.Buffers)}
 	server, err := toolkit.NewServer(toolkit.Config{Name: "file-read", Version: "bench", Vocabulary: vocabularies(r)[0].Make(), Audit: log, Locate: roots.Locate})
 	if err != nil {
 		b.Fatal(err)

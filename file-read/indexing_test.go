@@ -182,7 +182,7 @@ func TestASecondSearchAnswersTheSameFromMemory(t *testing.T) {
 	}
 	compare(t, "after", with, r)
 	in := searchIn{Path: ".", Recursive: true, Regex: "zebra", Output: "count"}
-	s, err := newSearch(in, 1000)
+	s, err := (&reader{maxBytes: 1000}).newSearch(in)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/multiollama/mcp-server/file-read/internal/match"
 	"github.com/multiollama/mcp-server/file-read/internal/milestones"
 	"github.com/multiollama/mcp-server/shared/command"
 	"github.com/multiollama/mcp-server/shared/restrict"
@@ -54,6 +55,7 @@ func open(_ context.Context, s *settings.Set, _ command.Own) (*command.Service, 
 		maxBytes: int(s.Size("max-read-bytes")),
 		media:    s.List("allow-mime"),
 		places:   milestones.New(time.Now),
+		buffers:  new(match.Buffers),
 	}
 	return &command.Service{
 		Roots:        roots,

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/multiollama/mcp-server/file-read/internal/lines"
+	"github.com/multiollama/mcp-server/file-read/internal/match"
 	"github.com/multiollama/mcp-server/file-read/internal/milestones"
 	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/text"
@@ -27,7 +28,8 @@ type reader struct {
 	indexing *indexing
 	media    []string // MIME types of binaries that may be read: "image/png", "image/*", "*/*"
 
-	places *milestones.Memory // where lines lie in large files; nil: not remembered
+	places  *milestones.Memory // where lines lie in large files; nil: not remembered
+	buffers *match.Buffers     // of searches; nil: each call has its own
 }
 
 // placeBefore is a place before that line, where one is worth its while: in a large file

@@ -64,7 +64,7 @@ func (r *reader) search(ctx context.Context, in searchIn) (searchOut, error) {
 	if err != nil {
 		return searchOut{}, err
 	}
-	s, err := newSearch(in, r.maxBytes)
+	s, err := r.newSearch(in)
 	if err != nil {
 		return searchOut{}, err
 	}
@@ -108,12 +108,12 @@ type found struct {
 	unknown bool // the index says nothing of it
 }
 
-func newSearch(in searchIn, budget int) (*search, error) {
-	s := &search{output: in.Output, max: in.MaxResults, budget: budget, spans: in.Multiline}
+func (r *reader) newSearch(in searchIn) (*search, error) {
+	s := &search{output: in.Output, max: in.MaxResults, budget: r.maxBytes, spans: in.Multiline}
 	s.readers.New = func() any { return new(confine.Reader) }
 	s.out.Matches, s.out.Skipped = []string{}, counts{}
 	var err error
-	s.pattern, err = match.Compile(in.Regex, match.Options{FoldCase: in.FoldCase, Fixed: in.Fixed, Multiline: in.Multiline})
+	s.pattern, err = match.Compile(in.Regex, match.Options{FoldCase: in.FoldCase, Fixed: in.Fixed, Multiline: in.Multiline, Buffers: r.buffers})
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"testing"
 
+	"github.com/multiollama/mcp-server/file-read/internal/match"
 	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/mcptest"
@@ -22,7 +23,7 @@ func readerOn(t *testing.T, dir string, o confine.Options) *reader {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { roots.Close() })
-	return &reader{scope: confine.NewScope(roots, nil), maxBytes: 128 << 10}
+	return &reader{scope: confine.NewScope(roots, nil), maxBytes: 128 << 10, buffers: new(match.Buffers)}
 }
 
 // is checks a code; the empty one means no error.

@@ -135,7 +135,18 @@ func (d *Dir) admits(name string) error {
 }
 
 func isEntry(name string) bool {
-	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, separators+"\x00")
+	return name != "" && name != "." && name != ".." && !separated(name) && strings.IndexByte(name, 0) < 0
+}
+
+// separated says whether a name has more than one component. It is asked of every file
+// of a search: strings.ContainsAny takes several times as long.
+func separated(name string) bool {
+	for i := range len(separators) {
+		if strings.IndexByte(name, separators[i]) >= 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func notAnEntry(name string) error {

@@ -4,7 +4,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
 
 	"github.com/multiollama/mcp-server/shared/fault"
 )
@@ -66,7 +65,7 @@ func (p Path) Child(name string) Path {
 	if p.root == nil || p.refused != nil {
 		return c
 	}
-	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, separators) {
+	if name == "" || name == "." || name == ".." || separated(name) {
 		c.refused = malformed("the name "+shown(name)+" is not a single component", "Name one entry of the directory").With("path", name)
 		return c
 	}

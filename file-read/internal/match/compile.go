@@ -1,6 +1,7 @@
 package match
 
 import (
+	"cmp"
 	"regexp"
 	"regexp/syntax"
 	"strings"
@@ -21,7 +22,7 @@ func Compile(expr string, o Options) (*Pattern, error) {
 		return nil, explain(expr, err)
 	}
 	tree = edit(tree, dropCapture)
-	p := &Pattern{sizes: defaultSizes, keepCR: names(tree, '\r'), spans: o.Multiline && crosses(tree)}
+	p := &Pattern{sizes: defaultSizes, keepCR: names(tree, '\r'), spans: o.Multiline && crosses(tree), buffers: cmp.Or(o.Buffers, new(Buffers))}
 	if !p.spans {
 		if names(tree, '\n') {
 			return nil, fault.New(fault.ParamInvalid, "the pattern names a line break, but every line is matched by itself", "Ask for multiline, or leave the line break out")

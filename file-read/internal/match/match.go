@@ -37,6 +37,8 @@ type Options struct {
 	FoldCase  bool // a letter also matches its other cases
 	Fixed     bool // the expression is plain text
 	Multiline bool // a match may span lines; . still needs (?s) to match a line feed
+
+	Buffers *Buffers // shared with other patterns; nil: with none
 }
 
 // Pattern is a compiled expression. Any number of goroutines may search with it
@@ -59,7 +61,8 @@ type Pattern struct {
 	patience int // bytes that one call of the regexp package may take
 	step     int // bytes of lines that one such call is given
 
-	idle sync.Pool // of *search: buffers, and states of the program
+	buffers *Buffers
+	idle    sync.Pool // of *search: states of the program
 }
 
 // sizes are how much is handled at a time, in bytes. Tests have smaller ones.

@@ -386,3 +386,16 @@ func TestAPatternMayBeUsedByManyAtOnce(t *testing.T) {
 		}
 	}
 }
+
+func TestPatternsThatShareBuffersFindWhatTheyFindAlone(t *testing.T) {
+	var shared match.Buffers
+	long := strings.Repeat("a long line ", 20_000) + "\n" // the buffer grows
+	for _, data := range []string{"needle\nb\n", long + "needle\nthread", "", "thread\r\n\xff needle", long, "needle"} {
+		for _, expr := range []string{"needle", "th.*d", `\w{3}d\w`, "e$"} {
+			alone := search(t, compile(t, expr, match.Options{}), data, match.Want{Context: 1})
+			if diff := cmp.Diff(alone, search(t, compile(t, expr, match.Options{Buffers: &shared}), data, match.Want{Context: 1})); diff != "" {
+				t.Errorf("%q in %d bytes (-alone +shared):\n%s", expr, len(data), diff)
+			}
+		}
+	}
+}

@@ -3,6 +3,7 @@
 package match_test
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 
@@ -25,5 +26,20 @@ func TestASmallFileWithoutAHitCostsNoMemory(t *testing.T) {
 		if n >= 1 {
 			t.Errorf("%q: %v allocations", expr, n)
 		}
+	}
+}
+
+func TestAPatternUsesTheBuffersOfOthers(t *testing.T) {
+	var shared match.Buffers
+	searched := func(o match.Options) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		search(t, compile(t, "needle", o), "text\n", match.Want{})
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	first := searched(match.Options{Buffers: &shared})
+	if again := searched(match.Options{Buffers: &shared}); again > first/2 {
+		t.Errorf("the first search took %d bytes, and the next pattern %d", first, again)
 	}
 }

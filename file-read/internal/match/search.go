@@ -42,12 +42,12 @@ func (s *search) search(r io.Reader) (Result, error) {
 }
 
 // search is one stream being searched. Searches are used again for the sake of
-// their buffers.
+// the states of their machine.
 type search struct {
 	ctx  context.Context
 	p    *Pattern
 	w    Want
-	in   stream
+	in   *stream
 	look lookout
 	res  Result
 
@@ -66,24 +66,22 @@ type search struct {
 func (p *Pattern) borrow(ctx context.Context, r io.Reader, w Want) *search {
 	s, ok := p.idle.Get().(*search)
 	if !ok {
-		s = &search{in: stream{buf: make([]byte, p.sizes.head)}, look: lookout{p: p}}
+		s = &search{look: lookout{p: p}}
 	}
 	if w.MaxText <= 0 {
 		w.MaxText = DefaultCut
 	}
-	in := stream{r: r, buf: s.in.buf, block: p.sizes.block, room: lineRoom, keepCR: p.keepCR}
+	in := p.buffers.take(p.sizes.head)
+	*in = stream{r: r, buf: in.buf, block: p.sizes.block, room: lineRoom, keepCR: p.keepCR}
 	*s = search{ctx: ctx, p: p, w: w, line: 1, in: in, look: s.look}
 	return s
 }
 
-// giveBack leaves the buffers of a search to the next.
+// giveBack leaves what a search has to the next.
 func (p *Pattern) giveBack(s *search) {
-	buf := s.in.buf
-	if len(buf) > lineRoom {
-		buf = make([]byte, p.sizes.head)
-	}
+	p.buffers.give(s.in)
 	s.look.begin(nil)
-	*s = search{in: stream{buf: buf}, look: s.look}
+	*s = search{look: s.look}
 	p.idle.Put(s)
 }
 

@@ -26,7 +26,7 @@ func (s *search) together() error {
 
 // all is the rest of the stream, or that it does not fit.
 func (s *search) all() (text []byte, fits bool, err error) {
-	in := &s.in
+	in := s.in
 	for !in.eof {
 		if err := s.ctx.Err(); err != nil {
 			return nil, true, err

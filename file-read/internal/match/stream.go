@@ -3,6 +3,7 @@ package match
 import (
 	"bytes"
 	"io"
+	"sync"
 
 	"github.com/multiollama/mcp-server/file-read/internal/scan"
 )
@@ -28,6 +29,30 @@ type stream struct {
 	keepCR bool
 	eof    bool
 	nul    bool // a NUL was met: the stream ends before the line it is in
+}
+
+// Buffers are what searches that have ended leave to those that come, of whatever
+// pattern: to touch memory for the first time costs more than to search it. The zero
+// value has none yet.
+type Buffers struct {
+	idle sync.Pool // of *stream
+}
+
+// take is a stream with a buffer of at least size.
+func (b *Buffers) take(size int) *stream {
+	s, ok := b.idle.Get().(*stream)
+	if !ok || len(s.buf) < size {
+		s = &stream{buf: make([]byte, size)}
+	}
+	return s
+}
+
+// give leaves a stream to others, unless its buffer is very large.
+func (b *Buffers) give(s *stream) {
+	if len(s.buf) <= lineRoom {
+		*s = stream{buf: s.buf}
+		b.idle.Put(s)
+	}
 }
 
 // next is the next block of whole lines, the last without its line feed if the
