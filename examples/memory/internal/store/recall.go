@@ -21,7 +21,7 @@ import (
 // many of the newest memories that have it, and of all tokens together so many.
 const (
 	mostOfToken = 2_000
-	mostOfAll   = 16_000
+	mostOfAll   = 10_000
 	mostInOrder = 20_000 // of the rarest token, to look for memories that have all of them
 )
 
