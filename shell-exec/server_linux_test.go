@@ -170,6 +170,24 @@ func TestADetachedCommandOutlivesItsServer(t *testing.T) {
 	}
 }
 
+func TestTheOutputOfATerminatedCommandHasEnded(t *testing.T) {
+	h := newHouse(t)
+	c := h.start()
+	for _, mode := range []string{"background", "detached"} {
+		for range 5 {
+			e := h.call(c, "shell_execute", map[string]any{"command": "echo said; sleep 600", "execution_mode": mode})
+			h.until("it has said something", func() bool {
+				return strings.Contains(c.Call("read_execution_output", map[string]any{"output_id": e.OutputID}).Text, "said")
+			})
+			h.call(c, "process_terminate", map[string]any{"process_id": e.PID})
+			var out struct{ State string }
+			if err := c.Call("read_execution_output", map[string]any{"output_id": e.OutputID}).Decode(&out); err != nil || out.State != "ended" {
+				t.Errorf("%s: the output is %q, %v", mode, out.State, err)
+			}
+		}
+	}
+}
+
 // survivors are commands that leave something behind if they can.
 var survivors = map[string]string{
 	"a pipe":               "sleep 600 | cat",

@@ -341,9 +341,10 @@ func (e *execution) drop() {
 	e.stdout, e.stderr = nil, nil
 }
 
-func (e *execution) isGone() bool {
+// closed says whether the channel is.
+func closed(c <-chan struct{}) bool {
 	select {
-	case <-e.gone:
+	case <-c:
 		return true
 	default:
 		return false

@@ -236,7 +236,8 @@ func (j *jobs) vanish(ctx context.Context, one job, signal syscall.Signal) (job,
 	for {
 		j.reap()
 		left, err := j.load(one.ID)
-		if err != nil || !left.alive() || supervised && !left.Supervisor.alive() {
+		// A supervisor that has ended has written the end of the output too.
+		if err != nil || !left.Supervisor.alive() && (supervised || !left.alive()) {
 			return left, err
 		}
 		select {

@@ -60,13 +60,15 @@ func (r *Runner) Stored(ctx context.Context) error {
 	all := slices.Clone(r.order)
 	r.mu.Unlock()
 	for _, e := range all {
-		select {
-		case <-e.done:
-		default:
+		written := e.kept
+		switch {
+		case closed(e.gone):
+			written = e.stored // the end of its output too
+		case !closed(e.done):
 			continue
 		}
 		select {
-		case <-e.kept:
+		case <-written:
 		case <-ctx.Done():
 			return ctx.Err()
 		}

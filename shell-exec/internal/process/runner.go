@@ -241,7 +241,7 @@ func (r *Runner) keepLately(e *execution) {
 func (r *Runner) forget() {
 	over := len(r.order) - len(r.slots) - r.config.Limits.Records
 	r.order = slices.DeleteFunc(r.order, func(e *execution) bool {
-		if over <= 0 || !e.isGone() {
+		if over <= 0 || !closed(e.gone) {
 			return false
 		}
 		over--

@@ -62,7 +62,7 @@ func (r *Runner) living(pid int) (*execution, error) {
 	for _, e := range slices.Backward(r.order) {
 		switch {
 		case e.rec.PID != pid:
-		case !e.isGone():
+		case !closed(e.gone):
 			return e, nil
 		default:
 			missing = fault.New(fault.NoProcess, fmt.Sprintf("the process %d has ended already", pid), "Look at its execution").
@@ -94,5 +94,5 @@ func (e *execution) terminate(ctx context.Context, signal syscall.Signal, name s
 	case <-ctx.Done():
 		return Terminated{}, ctx.Err()
 	}
-	return Terminated{Record: e.record(), Sent: name, Ended: e.isGone()}, nil
+	return Terminated{Record: e.record(), Sent: name, Ended: closed(e.gone)}, nil
 }

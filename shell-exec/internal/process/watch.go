@@ -42,7 +42,7 @@ func (r *Runner) Watch(pid int) (Watched, error) {
 
 // WatchExecution is the living execution of that ID; fault.NoProcess where it has ended, fault.NotFound where there was none.
 func (r *Runner) WatchExecution(id string) (Watched, error) {
-	if e := r.find(id); e != nil && !e.isGone() {
+	if e := r.find(id); e != nil && !closed(e.gone) {
 		return e.watched(), nil
 	}
 	if one, err := r.jobs.load(id); err == nil && one.alive() {
