@@ -244,10 +244,9 @@ func TestTheGoSDKCompletesAPath(t *testing.T) {
 // manyFiles is a directory whose search is not over by the time that the first
 // news of its progress is answered.
 func manyFiles(t *testing.T) string {
-	root := mcptest.Tree(t)
-	text := []byte(strings.Repeat("nothing to see in this line\n", 200))
+	root := mcptest.Tree(t, "0000.txt="+strings.Repeat("nothing to see in this line\n", 2000))
 	for i := range 5000 {
-		if err := os.WriteFile(filepath.Join(root, fmt.Sprintf("%04d.txt", i)), text, 0o644); err != nil {
+		if err := os.Link(filepath.Join(root, "0000.txt"), filepath.Join(root, fmt.Sprintf("%04d.txt", 1+i))); err != nil {
 			t.Fatal(err)
 		}
 	}
