@@ -85,8 +85,8 @@ func (r *release) mayPublish(ctx context.Context) error {
 	return nil
 }
 
-// publish pushes the tags, all or none, and makes the release at GitHub with all its files; in a dry
-// run it only says so.
+// publish pushes the tags, all or none, and makes the release at GitHub with all its files;
+// in a dry run it only says so.
 func (r *release) publish(ctx context.Context, t *tree, out string) error {
 	page := r.server.page(r.version)
 	names, err := filesOf(out)

@@ -2,10 +2,8 @@ package sandbox
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"os"
-	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -70,19 +68,6 @@ func (p process) signal(sig unix.Signal) error {
 		return unix.ESRCH
 	}
 	return unix.PidfdSendSignal(fd, sig, nil, 0)
-}
-
-// signalAll signals parents before their children: a script whose child is ended first would
-// start its next command, which nobody signals. Who is gone meanwhile is no error.
-func signalAll(all []process, sig unix.Signal) error {
-	slices.SortFunc(all, func(a, b process) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.pid, b.pid)) })
-	var failed error
-	for _, p := range all {
-		if err := p.signal(sig); err != nil && err != unix.ESRCH {
-			failed = err
-		}
-	}
-	return failed
 }
 
 // newest is the number that was given to a process last.

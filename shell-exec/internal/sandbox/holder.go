@@ -3,6 +3,8 @@
 package sandbox
 
 import (
+	"cmp"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -28,4 +30,26 @@ type process struct {
 	state                byte
 	cpu                  time.Duration
 	memory               int64 // bytes in memory, shared ones included
+}
+
+// signalAll signals parents before their children: a script whose child is ended first would
+// start its next command, which nobody signals. Who is gone meanwhile is no error.
+func signalAll(all []process, sig syscall.Signal) error {
+	slices.SortFunc(all, func(a, b process) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.pid, b.pid)) })
+	var failed error
+	for _, p := range all {
+		if err := p.signal(sig); err != nil && err != syscall.ESRCH {
+			failed = err
+		}
+	}
+	return failed
+}
+
+// strikeAll is signalAll where the kernel does not end all at once: what is killed is stopped
+// before, so that no shell goes on to its next command.
+func strikeAll(all []process, sig syscall.Signal) error {
+	if sig == syscall.SIGKILL {
+		_ = signalAll(all, syscall.SIGSTOP)
+	}
+	return signalAll(all, sig)
 }

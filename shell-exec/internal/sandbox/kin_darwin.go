@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"sync"
 	"syscall"
 
@@ -73,22 +74,15 @@ func (k *kin) forget(all []process) {
 
 func (k *kin) strike(sig syscall.Signal) error {
 	all, err := k.members()
-	if sig == syscall.SIGKILL { // stopped before: a shell whose child is killed would go on to its next command
-		for _, p := range all {
-			if now, ok := look(p.pid); ok && now.start == p.start {
-				_ = unix.Kill(p.pid, unix.SIGSTOP)
-			}
-		}
+	return errors.Join(err, strikeAll(all, sig))
+}
+
+// signal reaches the process p, unless its number came to mean another one a moment ago.
+func (p process) signal(sig syscall.Signal) error {
+	if now, ok := look(p.pid); !ok || now.start != p.start {
+		return unix.ESRCH
 	}
-	for _, p := range all {
-		if now, ok := look(p.pid); !ok || now.start != p.start {
-			continue
-		}
-		if e := unix.Kill(p.pid, sig); e != nil && e != unix.ESRCH {
-			err = e
-		}
-	}
-	return err
+	return unix.Kill(p.pid, sig)
 }
 
 func (k *kin) release() {}

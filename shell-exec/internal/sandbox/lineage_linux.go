@@ -124,14 +124,9 @@ func (l *lineage) looksAt(pid int) bool {
 	}) == nil
 }
 
-// strike stops what it kills before: a shell whose child is killed would go on to its next
-// command.
 func (l *lineage) strike(sig unix.Signal) error {
 	all, err := l.members()
-	if sig == unix.SIGKILL {
-		_ = signalAll(all, unix.SIGSTOP)
-	}
-	return errors.Join(err, signalAll(all, sig))
+	return errors.Join(err, strikeAll(all, sig))
 }
 
 func (l *lineage) release() {
