@@ -50,6 +50,23 @@ func deeds(name, with string) error {
 		pid, _ := strconv.Atoi(with)
 		_, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
 		return err
+	case "reach":
+		pid, err := strconv.Atoi(with)
+		if err != nil {
+			pid = os.Getpid()
+		}
+		for _, what := range reached(pid) {
+			fmt.Println(what)
+		}
+		return nil
+	case "await":
+		return awaited(with)
+	case "own":
+		pid, _ := strconv.Atoi(with)
+		fmt.Println(signalled(pid, unix.SIGWINCH))
+		return nil
+	case "sibling":
+		return sibling()
 	case "unshare":
 		return unix.Unshare(unix.CLONE_FS)
 	}

@@ -26,7 +26,7 @@ func (l *launch) enterNamespaces() error {
 	// Rules name inodes, and those beneath the new mounts are new.
 	r := l.c.Rules
 	r.Write = append(r.Write[:len(r.Write):len(r.Write)], writableScratch()...)
-	p, err := l.s.machine.newPlan(r, l.s.home, !r.Network)
+	p, err := l.s.machine.newPlan(r, l.s.home, 2)
 	if err != nil {
 		return err
 	}

@@ -46,18 +46,18 @@ func (p *plan) enter() error {
 	return nil
 }
 
-// newPlan compiles rules for m. namespaced: see filter.
-func (m machine) newPlan(r Rules, home string, namespaced bool) (*plan, error) {
+// newPlan compiles rules for m.
+func (m machine) newPlan(r Rules, home string, level int) (*plan, error) {
 	now := time.Now()
 	p := &plan{made: now, looked: now}
 	if m.seccomp {
-		p.filter = filter(m.landlock, r.Network, namespaced)
+		p.filter = filter(m.landlock, level, r.Network)
 	}
 	if m.landlock == 0 {
 		return p, nil
 	}
 	var err error
-	p.ruleset, p.seen, p.rest, err = ruleset(m.landlock, r.Network || namespaced, grants(r, home))
+	p.ruleset, p.seen, p.rest, err = ruleset(m.landlock, r.Network || level == 2, grants(r, home))
 	return p, err
 }
 
@@ -104,7 +104,7 @@ func (k *plans) of(m machine, r Rules, home string) (*plan, error) {
 	if p := k.known[key]; p != nil && p.fresh() {
 		return p, nil
 	}
-	p, err := m.newPlan(r, home, false)
+	p, err := m.newPlan(r, home, 1)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ type Sandbox struct {
 	home    string
 	machine machine
 	canary  *canary
+	inner   *os.File // the layer that commands enter on their own; nil without
 	family  *family
 	plans   plans
 	spare   spare
@@ -42,6 +43,10 @@ func (m machine) sandbox(o Options) (*Sandbox, Report, error) {
 	var err error
 	if s.canary, err = newCanary(); err != nil {
 		return nil, nil, fault.New(fault.Unavailable, "the sandbox could not be tried: /bin/sh does not start", "Install a shell, or use --sandbox off").Because(err)
+	}
+	if s.inner, err = m.newInner(); err != nil {
+		s.canary.close()
+		return nil, nil, fault.New(fault.Unavailable, "the sandbox could not be tried: Landlock has no second layer", "Use --sandbox off, or another kernel").Because(err)
 	}
 	report := s.try()
 	return s, report, nil
@@ -87,6 +92,9 @@ func (s *Sandbox) Close() error {
 	s.spare.close()
 	if s.canary != nil && !already {
 		s.canary.close()
+		if s.inner != nil {
+			s.inner.Close()
+		}
 	}
 	for _, err := range errs {
 		if err != nil {

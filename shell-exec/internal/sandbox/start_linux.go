@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox/forkexec"
 )
 
 // start makes a thread for the command, binds it, and starts the command there.
@@ -120,7 +121,7 @@ func (l *launch) bound() (*thread, error) {
 
 // enterWithTerminal binds a thread by a plan that is for this command alone.
 func (l *launch) enterWithTerminal() error {
-	p, err := l.s.machine.newPlan(l.c.Rules, l.s.home, false)
+	p, err := l.s.machine.newPlan(l.c.Rules, l.s.home, 1)
 	if err != nil {
 		return err
 	}
@@ -170,10 +171,7 @@ func (l *launch) begin(f Files, g *group) (*os.Process, error) {
 }
 
 func (l *launch) exec(path string, args []string, files []*os.File) (*os.Process, error) {
-	attr := &os.ProcAttr{Dir: l.c.Dir, Env: l.c.Env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true, Setctty: l.c.Terminal}}
-	if attr.Env == nil {
-		attr.Env = []string{} // nil would be ours
-	}
+	attr := &forkexec.Attr{Files: files, Terminal: l.c.Terminal, Dir: l.c.Dir, Ruleset: l.s.inner, Env: l.c.Env}
 	if l.means == byLineage {
 		if err := adopt(); err != nil {
 			return nil, err
@@ -181,20 +179,37 @@ func (l *launch) exec(path string, args []string, files []*os.File) (*os.Process
 		l.mark = "MCP_COMMAND=" + rand.Text()
 		attr.Env = append(attr.Env[:len(attr.Env):len(attr.Env)], l.mark)
 	}
-	// In a PID namespace os takes the parent, which is outside, for dead already;
+	// In a PID namespace the parent, which is outside, has no number to be known by;
 	// there the first process ends with the thread, and all others with it.
 	if !l.c.Detached && l.means != bySpace {
-		attr.Sys.Pdeathsig = unix.SIGKILL // of the thread, which lives as long as the tree
+		attr.Pdeathsig = unix.SIGKILL // of the thread, which lives as long as the tree
 	}
 	var p *os.Process
 	err := l.thread.run(func() (err error) {
-		p, err = os.StartProcess(path, args, attr)
+		if l.free || !forkexec.Available {
+			p, err = startPlain(path, args, attr)
+			return err
+		}
+		attr.Limits = append(l.c.Limits.resources(0), forkexec.Limit{Resource: unix.RLIMIT_NOFILE, Rlimit: l.s.canary.files})
+		if l.s.machine.seccomp {
+			attr.Filter = ownFilter()
+		}
+		p, err = forkexec.Start(path, args, attr)
 		return err
 	})
-	if err == nil {
+	if err == nil && (l.free || !forkexec.Available) {
 		setLimits(p.Pid, l.c.Limits)
 	}
 	return p, err
+}
+
+// startPlain starts what has no layer of its own.
+func startPlain(path string, args []string, a *forkexec.Attr) (*os.Process, error) {
+	attr := &os.ProcAttr{Dir: a.Dir, Env: a.Env, Files: a.Files, Sys: &syscall.SysProcAttr{Setsid: true, Setctty: a.Terminal, Pdeathsig: a.Pdeathsig}}
+	if attr.Env == nil {
+		attr.Env = []string{} // nil would be ours
+	}
+	return os.StartProcess(path, args, attr)
 }
 
 // beginInGroup lets a shell wait until the group has taken it before it becomes

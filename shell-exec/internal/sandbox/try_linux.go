@@ -38,6 +38,9 @@ func (s *Sandbox) try() Report {
 	}
 	tried, err := s.tryActs()
 	report := s.machine.report(tried, err)
+	if err := s.tryInner(); err != nil {
+		report.withdraw("processes", cause(err), needLandlock+", on amd64 or arm64")
+	}
 	killed := s.tryKill()
 	report = append(report, s.killPart(killed), s.limitsPart(killed))
 	return append(report, s.namespacesPart(why))
