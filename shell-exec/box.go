@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os"
 	"sync"
 	"time"
 
@@ -55,6 +56,14 @@ func (b *box) Start(ctx context.Context, c sandbox.Command, f sandbox.Files) (pr
 		return nil, err
 	}
 	return process.Sandboxed(b.sandbox).Start(ctx, c, f)
+}
+
+// Terminal is a pseudo-terminal for a command.
+func (b *box) Terminal() (ours, theirs *os.File, err error) {
+	if err := b.wait(); err != nil {
+		return nil, nil, err
+	}
+	return b.sandbox.Terminal()
 }
 
 // Report is what became of trying it.

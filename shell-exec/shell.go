@@ -37,8 +37,9 @@ type shell struct {
 	env   process.Environment
 
 	box    *box
-	temp   string // a private directory of commands, gone with the server
-	cache  string // another, which stays
+	read   []*confine.Grant // what commands may read besides
+	temp   *confine.Grant   // a private directory of commands, gone with the server
+	cache  *confine.Grant   // another, which stays
 	store  *output.Store
 	runner *process.Runner
 
@@ -76,23 +77,6 @@ func (s *shell) prepare(dirs []string, scope *confine.Scope) error {
 	s.shell = findShell()
 	s.env = process.Environment{Server: os.Environ(), Pass: s.settings.List("pass-env")}
 	return nil
-}
-
-// wantedLevel is the level of the sandbox that the command line or the environment asks
-// for: it has to be known before the settings are read. In a file it is not enough.
-func wantedLevel(args []string, variable string) int {
-	word := variable
-	for i, a := range args {
-		if value, ok := strings.CutPrefix(a, "--sandbox-level="); ok {
-			word = value
-		} else if a == "--sandbox-level" && i+1 < len(args) {
-			word = args[i+1]
-		}
-	}
-	if word == "2" {
-		return 2
-	}
-	return 1
 }
 
 // policyOf is the preset, or what the person has written.
@@ -160,27 +144,56 @@ func (s *shell) equip(ctx context.Context) error {
 		Limits: process.Limits{Running: int(s.settings.Count("max-processes")), Time: s.settings.Duration("timeout")},
 		Jobs:   filepath.Join(s.state, "jobs"), Supervisor: append([]string{self, "supervise"}, s.inherited()...),
 	})
-	s.terminals = terminal.New(terminal.Config{Starter: s.box, Store: s.store, Limit: s.settings.Count("max-terminals")})
+	s.terminals = terminal.New(terminal.Config{Starter: s.box, Open: s.box.Terminal, Store: s.store, Limit: s.settings.Count("max-terminals")})
 	s.monitors, s.machine = monitor.New(monitor.Limits{}), monitor.NewSystem(s.dirs)
 	return err
 }
 
-// makeDirectories makes what commands write besides the workspace, and leads their
-// tools there.
-func (s *shell) makeDirectories() (err error) {
-	if s.temp, err = os.MkdirTemp("", "mcp-shell-"); err != nil {
+// makeDirectories makes what commands write besides the workspace, leads their tools
+// there, and opens what they may read.
+func (s *shell) makeDirectories() error {
+	temp, err := os.MkdirTemp("", "mcp-shell-")
+	if err != nil {
 		return err
 	}
-	s.cache = filepath.Join(s.state, "cache")
-	if err = os.MkdirAll(s.cache, 0o700); err != nil {
+	if s.temp, err = confine.OpenGrant(temp, nil); err != nil {
 		return err
+	}
+	caches, err := os.UserCacheDir()
+	if err != nil {
+		caches = s.state
+	}
+	cache := filepath.Join(caches, "mcp-server", "shell-exec")
+	if err = os.MkdirAll(cache, 0o700); err != nil {
+		return err
+	}
+	if s.cache, err = confine.OpenGrant(cache, s.guarded()); err != nil {
+		return err
+	}
+	for _, path := range s.settings.List("read-path") {
+		g, err := confine.OpenGrant(path, s.guarded())
+		if err != nil {
+			return err
+		}
+		s.read = append(s.read, g)
 	}
 	s.env.Set = map[string]string{}
-	for _, entry := range sandbox.ToolEnv(s.temp, s.cache) {
+	for _, entry := range sandbox.ToolEnv(s.temp.Path(), s.cache.Path()) {
 		name, value, _ := strings.Cut(entry, "=")
 		s.env.Set[name] = value
 	}
 	return nil
+}
+
+// guarded are the directories in which commands may have put links.
+func (s *shell) guarded() []string {
+	var out []string
+	for _, dir := range s.dirs {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			out = append(out, real)
+		}
+	}
+	return out
 }
 
 func openStore(s *settings.Set, state string) (*output.Store, error) {
@@ -193,7 +206,7 @@ const greeting = 30 * time.Millisecond
 // openSandbox is going to try the sandbox; what is required, at once.
 func (s *shell) openSandbox() {
 	mode := map[string]sandbox.Mode{"auto": sandbox.Auto, "required": sandbox.Required, "off": sandbox.Off}[s.settings.Text("sandbox")]
-	s.box = newBox(sandbox.Options{Mode: mode, Level: s.settings.Count("sandbox-level"), Home: s.home}, greeting)
+	s.box = newBox(sandbox.Options{Mode: mode, Level: s.settings.Count("sandbox-level"), Home: s.home, Guarded: s.guarded()}, greeting)
 	if mode == sandbox.Required {
 		s.box.wanted()
 	}
@@ -218,8 +231,8 @@ func (s *shell) close() error {
 	if s.store != nil {
 		err = errors.Join(err, s.store.Close())
 	}
-	if s.temp != "" {
-		err = errors.Join(err, os.RemoveAll(s.temp))
+	if s.temp != nil {
+		err = errors.Join(err, os.RemoveAll(s.temp.Path()))
 	}
 	return err
 }

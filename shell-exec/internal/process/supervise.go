@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
 )
@@ -74,14 +75,14 @@ func supervise(c Config, o order) (*supervisor, error) {
 }
 
 // moved is a command with another temporary directory, which its environment tells too.
-func moved(c sandbox.Command, temp string) sandbox.Command {
-	if temp == "" || c.Rules.Temp == "" {
+func moved(c sandbox.Command, temp *confine.Grant) sandbox.Command {
+	if temp == nil || c.Rules.Temp == nil {
 		return c
 	}
 	c.Env = slices.Clone(c.Env)
 	for i, entry := range c.Env {
-		if name, value, _ := strings.Cut(entry, "="); value == c.Rules.Temp {
-			c.Env[i] = name + "=" + temp
+		if name, value, _ := strings.Cut(entry, "="); value == c.Rules.Temp.Path() {
+			c.Env[i] = name + "=" + temp.Path()
 		}
 	}
 	c.Rules.Temp = temp

@@ -18,6 +18,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/multiollama/mcp-server/shared/confine"
+	"github.com/multiollama/mcp-server/shared/mcptest"
 	"github.com/multiollama/mcp-server/shell-exec/internal/output"
 	"github.com/multiollama/mcp-server/shell-exec/internal/process"
 	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
@@ -206,7 +208,7 @@ func self(t *testing.T) string {
 func (w *world) sh(script string, m process.Mode, change ...func(*process.Request)) process.Request {
 	q := process.Request{Text: script, Mode: m, Command: sandbox.Command{
 		Path: "/bin/sh", Args: []string{"sh", "-c", script}, Dir: w.dir, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir, w.mark},
-		Rules: sandbox.Rules{Write: []string{w.dir}}}}
+		Rules: sandbox.Rules{Write: []*confine.Grant{mcptest.Grant(w.dir)}}}}
 	for _, f := range change {
 		f(&q)
 	}

@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/multiollama/mcp-server/shared/confine"
+	"github.com/multiollama/mcp-server/shared/mcptest"
 )
 
 // TestNoRestrictionLeaksToOtherThreads starts commands on many restricted
@@ -138,7 +141,7 @@ func TestAThreadMadeAheadHoldsTheRulesOfItsCommand(t *testing.T) {
 		eventually(t, "a thread for the next one", func() bool { return ahead() != nil })
 		waiting := ahead()
 		narrow := wide
-		narrow.Rules = Rules{Read: []string{w.Work}, Temp: w.Temp}
+		narrow.Rules = Rules{Read: []*confine.Grant{mcptest.Grant(w.Work)}, Temp: mcptest.Grant(w.Temp)}
 		if got := run(t, s, narrow); got.ok() || !strings.Contains(got.out, "ermission denied") {
 			t.Errorf("round %d: %+v", round, got)
 		}

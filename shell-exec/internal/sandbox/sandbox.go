@@ -31,8 +31,10 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
+	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
 )
 
@@ -48,20 +50,25 @@ const (
 )
 
 // Options are how commands are held. Home is where the tool folders of the
-// person are looked for; "" is the home directory of the user.
+// person are looked for; "" is the home directory of the user. Guarded are the
+// directories, without links in their names, that commands of this or another
+// server may change: a tool folder that is reached through a link in one of them
+// is not granted.
 type Options struct {
-	Mode  Mode
-	Level int // 1, or 2 for namespaces too
-	Home  string
+	Mode    Mode
+	Level   int // 1, or 2 for namespaces too where they can be had
+	Home    string
+	Guarded []string
 }
 
-// Rules are what a command may touch beside the system and the tool folders,
-// which it may read. Paths are absolute and exist.
+// Rules are what a command may use beside the system and the tool folders, which
+// it may read. A command whose grants lead elsewhere by now does not start.
 type Rules struct {
-	Read    []string // files, and directories with all beneath
-	Write   []string // the same, to be changed too
-	Temp    string   // a private directory for temporary files, "" for none; the command learns it from its environment (ToolEnv)
-	Network bool     // connections to elsewhere
+	Read    []*confine.Grant // files, and directories with all in them
+	Write   []*confine.Grant // the same, to be changed too
+	Temp    *confine.Grant   // a private directory for temporary files, nil for none; the command learns it from its environment (ToolEnv)
+	Hide    []*confine.Grant // directories that nobody sees into, also inside of the others; only level 2 can
+	Network bool             // connections to elsewhere
 
 	// UnsafeUnrestricted lets the command do all that the user may, new
 	// privileges included: for what a person has confirmed, sudo for one. It is
@@ -194,5 +201,19 @@ func (c Command) check() error {
 	if info, err := os.Stat(c.Dir); err != nil || !info.IsDir() {
 		return fault.New(fault.NotFound, "the working directory is not there: "+c.Dir, "Create it, or choose another").With("directory", c.Dir).Because(err)
 	}
+	for _, g := range c.Rules.grants() {
+		if err := g.Check(); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// grants are all that the rules name.
+func (r Rules) grants() []*confine.Grant {
+	out := slices.Concat(r.Read, r.Write, r.Hide)
+	if r.Temp != nil {
+		out = append(out, r.Temp)
+	}
+	return out
 }

@@ -16,8 +16,9 @@ import (
 // Sandbox starts commands. It is safe for use by many at once.
 type Sandbox struct {
 	mode    Mode
-	level   int
+	level   int // 2 as long as namespaces can be had
 	home    string
+	guarded []string
 	machine machine
 	canary  *canary
 	inner   *os.File // the layer that commands enter on their own; nil without
@@ -27,6 +28,7 @@ type Sandbox struct {
 
 	mu     sync.Mutex
 	trees  map[*Tree]bool
+	keeper *keeper // at level 2
 	closed bool
 }
 
@@ -36,7 +38,7 @@ func newSandbox(o Options) (*Sandbox, Report, error) { return inspect().sandbox(
 func (m machine) sandbox(o Options) (*Sandbox, Report, error) {
 	closeOnExec()
 	sweepGroups(m.group)
-	s := &Sandbox{mode: o.Mode, level: o.Level, home: o.Home, machine: m, family: newFamily(), trees: map[*Tree]bool{}}
+	s := &Sandbox{mode: o.Mode, level: o.Level, home: o.Home, guarded: o.Guarded, machine: m, family: newFamily(), trees: map[*Tree]bool{}}
 	if o.Mode == Off {
 		return s, switchedOff(), nil
 	}
@@ -71,6 +73,20 @@ func (s *Sandbox) forget(t *Tree) {
 	delete(s.trees, t)
 }
 
+// keeping is the keeper of level 2, or nil at level 1. One that has ended, killed by
+// somebody, is replaced: what was in its namespaces has ended with it.
+func (s *Sandbox) keeping() *keeper {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.keeper != nil && s.keeper.ended() && !s.closed {
+		if again, err := newKeeper(); err == nil {
+			s.keeper.close()
+			s.keeper = again
+		}
+	}
+	return s.keeper
+}
+
 // Close ends every command that is not detached, and gives all back. Nothing may
 // be started afterwards.
 func (s *Sandbox) Close() error {
@@ -90,6 +106,9 @@ func (s *Sandbox) Close() error {
 	}
 	wg.Wait()
 	s.spare.close()
+	if s.keeper != nil && !already {
+		s.keeper.close()
+	}
 	if s.canary != nil && !already {
 		s.canary.close()
 		if s.inner != nil {

@@ -7,12 +7,16 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/multiollama/mcp-server/shared/confine"
+	"github.com/multiollama/mcp-server/shared/mcptest"
 )
 
 // levelTwo is the variable that runs this test binary at level 2.
 const levelTwo = "SANDBOX_TEST_LEVEL"
 
 func TestMain(m *testing.M) {
+	Helper()
 	if os.Getenv(deedOf) != "" {
 		if err := deeds(os.Args[1], os.Args[2]); err != nil {
 			fmt.Println(err)
@@ -20,19 +24,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	level := 1
-	if os.Getenv(levelTwo) == "2" {
-		level = 2
-	}
-	code, done, err := Enter(level)
-	if err != nil {
-		fmt.Println("level 2:", err)
-		os.Exit(1)
-	}
-	if !done {
-		code = m.Run()
-	}
-	os.Exit(code)
+	os.Exit(m.Run())
 }
 
 func level() int {
@@ -78,7 +70,9 @@ func newWorld(t testing.TB) world {
 	return w
 }
 
-func (w world) rules() Rules { return Rules{Write: []string{w.Work}, Temp: w.Temp} }
+func (w world) rules() Rules {
+	return Rules{Write: []*confine.Grant{mcptest.Grant(w.Work)}, Temp: mcptest.Grant(w.Temp)}
+}
 
 func must(t testing.TB, err error) {
 	t.Helper()

@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/mcptest"
 	"github.com/multiollama/mcp-server/shell-exec/internal/output"
 	"github.com/multiollama/mcp-server/shell-exec/internal/process"
 	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
@@ -33,13 +35,13 @@ func newWorld(t testing.TB, change ...func(*Config)) *world {
 	store, err := output.Open(filepath.Join(t.TempDir(), "outputs"), output.Limits{}, time.Now)
 	must(t, err)
 	t.Cleanup(func() { must(t, store.Close()) })
-	c := Config{Starter: process.Sandboxed(box), Store: store}
+	c := Config{Starter: process.Sandboxed(box), Open: box.Terminal, Store: store}
 	for _, f := range change {
 		f(&c)
 	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
-	w := &world{Sessions: New(c), t: t, dir: dir, store: store, rules: sandbox.Rules{Write: []string{dir}}}
+	w := &world{Sessions: New(c), t: t, dir: dir, store: store, rules: sandbox.Rules{Write: []*confine.Grant{mcptest.Grant(dir)}}}
 	t.Cleanup(func() { must(t, w.CloseAll()) })
 	return w
 }

@@ -14,17 +14,26 @@ import (
 )
 
 // Attr is what the child does before it becomes the program, in this order. It
-// always begins a session.
+// always begins a session, and keeps no privileges. The calling thread has
+// no_new_privs.
 type Attr struct {
-	Pdeathsig syscall.Signal // at the end of the calling thread; 0 for none
-	Files     []*os.File     // become the descriptors 0, 1, 2, …; nothing else is inherited
-	Terminal  bool           // the first of them becomes the controlling terminal
-	Limits    []Limit
-	Dir       string
-	Ruleset   *os.File          // a Landlock layer to enter; nil for none. The calling thread has no_new_privs
-	Filter    []unix.SockFilter // a system-call filter, on top of that of the thread; nil for none
-	Listener  *os.File          // a socket that the filter's listener is sent through: whoever holds the other end answers; nil for none
-	Env       []string
+	Namespaces   []Namespace
+	Capabilities uint64         // those that root keeps; nobody else has any
+	Pdeathsig    syscall.Signal // at the end of the calling thread; 0 for none
+	Files        []*os.File     // become the descriptors 0, 1, 2, …; nothing else is inherited
+	Terminal     bool           // the first of them becomes the controlling terminal
+	Limits       []Limit
+	Dir          string
+	Ruleset      *os.File            // a Landlock layer to enter; nil for none
+	Filters      [][]unix.SockFilter // system-call filters to be put on, one over the other
+	Listener     *os.File            // a socket that the listener of the last one is sent through: whoever holds the other end answers; nil for none
+	Env          []string
+}
+
+// Namespace is one to enter (setns).
+type Namespace struct {
+	File *os.File
+	Kind int // CLONE_NEWNS, …
 }
 
 // Limit is one resource limit.

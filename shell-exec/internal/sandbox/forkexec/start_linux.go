@@ -35,26 +35,36 @@ type child struct {
 	path       *byte
 	argv, envv []*byte
 	dir        *byte
+	namespaces []namespace
+	keep       uint64 // capabilities
+	header     unix.CapUserHeader
+	data       [2]unix.CapUserData
 	files      []int // none of them is in the way of another
 	death      uintptr
 	terminal   bool
 	limits     []Limit
 	ruleset    int // -1 for none
-	filter     *unix.SockFprog
+	filters    []*unix.SockFprog
 	listening  uintptr // SECCOMP_FILTER_FLAG_NEW_LISTENER, or 0
 	socket     int
 	message    message
 
 	// What it says in return.
+	pid   uintptr // of the child in namespaces, whom the first child has started
 	stage stage
 	errno syscall.Errno
 }
+
+type namespace struct{ fd, kind uintptr }
 
 type stage uintptr
 
 const (
 	forking stage = iota
+	entering
+	again
 	session
+	capabilities
 	death
 	files
 	terminal
@@ -67,7 +77,7 @@ const (
 )
 
 func (s stage) String() string {
-	return [...]string{"clone", "setsid", "prctl", "dup3", "ioctl", "prlimit", "chdir", "landlock_restrict_self", "seccomp", "sendmsg", "exec"}[s]
+	return [...]string{"clone", "setns", "clone", "setsid", "capset", "prctl", "dup3", "ioctl", "prlimit", "chdir", "landlock_restrict_self", "seccomp", "sendmsg", "exec"}[s]
 }
 
 // Start starts the program on the calling thread. An *os.PathError says in Op what the child
@@ -85,12 +95,12 @@ func Start(path string, args []string, a *Attr) (*os.Process, error) {
 	if errno != 0 {
 		return nil, os.NewSyscallError("clone", syscall.Errno(errno))
 	}
+	if len(c.namespaces) > 0 {
+		bury(pid) // the one that only entered the namespaces
+		pid = c.pid
+	}
 	if c.errno != 0 {
-		for {
-			if _, err := syscall.Wait4(int(pid), nil, 0, nil); err != syscall.EINTR {
-				break
-			}
-		}
+		bury(pid)
 		about := path
 		if c.stage == directory {
 			about = a.Dir
@@ -100,9 +110,19 @@ func Start(path string, args []string, a *Attr) (*os.Process, error) {
 	return os.FindProcess(int(pid))
 }
 
+// bury waits for a child that has exited, or is about to.
+func bury(pid uintptr) {
+	for pid != 0 {
+		if _, err := syscall.Wait4(int(pid), nil, 0, nil); err != syscall.EINTR {
+			return
+		}
+	}
+}
+
 // child makes everything beforehand. moved are duplicates to be closed.
 func (a *Attr) child(path string, args []string) (c *child, moved []int, err error) {
-	c = &child{death: uintptr(a.Pdeathsig), terminal: a.Terminal, limits: a.Limits, ruleset: -1}
+	c = &child{keep: a.Capabilities, death: uintptr(a.Pdeathsig), terminal: a.Terminal, limits: a.Limits, ruleset: -1}
+	c.header.Version = unix.LINUX_CAPABILITY_VERSION_3
 	if c.path, err = syscall.BytePtrFromString(path); err != nil {
 		return nil, nil, err
 	}
@@ -125,14 +145,17 @@ func (a *Attr) child(path string, args []string) (c *child, moved []int, err err
 		}
 		return fd
 	}
+	for _, n := range a.Namespaces {
+		c.namespaces = append(c.namespaces, namespace{n.File.Fd(), uintptr(n.Kind)})
+	}
 	for _, f := range a.Files {
 		c.files = append(c.files, above(int(f.Fd())))
 	}
 	if a.Ruleset != nil {
 		c.ruleset = above(int(a.Ruleset.Fd()))
 	}
-	if len(a.Filter) > 0 {
-		c.filter = &unix.SockFprog{Len: uint16(len(a.Filter)), Filter: &a.Filter[0]}
+	for _, f := range a.Filters {
+		c.filters = append(c.filters, &unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]})
 	}
 	if a.Listener != nil {
 		c.listening, c.socket = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, above(int(a.Listener.Fd()))
@@ -159,7 +182,7 @@ func (c *child) fork() (pid, errno uintptr) {
 		e      syscall.Errno
 		i      int
 		parent = uintptr(syscall.Getpid())
-		r      uintptr
+		r, n   uintptr
 	)
 	runtimeBeforeFork()
 	pid, errno = vfork(syscall.SYS_CLONE, syscall.CLONE_VFORK|syscall.CLONE_VM|uintptr(syscall.SIGCHLD))
@@ -169,8 +192,50 @@ func (c *child) fork() (pid, errno uintptr) {
 	}
 
 	runtimeAfterForkInChild()
+	if len(c.namespaces) > 0 {
+		c.stage = entering
+		for i = 0; i < len(c.namespaces); i++ {
+			if _, _, e = syscall.RawSyscall(unix.SYS_SETNS, c.namespaces[i].fd, c.namespaces[i].kind, 0); e != 0 {
+				goto failed
+			}
+		}
+		// Only a child of this one is in the PID namespace. Its parent is this one's.
+		c.stage = again
+		r, n = vfork(syscall.SYS_CLONE, syscall.CLONE_VFORK|syscall.CLONE_VM|syscall.CLONE_PARENT|uintptr(syscall.SIGCHLD))
+		if n != 0 {
+			e = syscall.Errno(n)
+			goto failed
+		}
+		if r != 0 {
+			c.pid = r
+			for {
+				_, _, _ = syscall.RawSyscall(syscall.SYS_EXIT, 0, 0, 0)
+			}
+		}
+	}
 	c.stage = session
 	if _, _, e = syscall.RawSyscall(syscall.SYS_SETSID, 0, 0, 0); e != 0 {
+		goto failed
+	}
+	c.stage = capabilities
+	for n = 0; n < 64; n++ {
+		if c.keep&(1<<n) == 0 {
+			// Who may not drop it from the bounding set does not get it from there either.
+			if _, _, e = syscall.RawSyscall(syscall.SYS_PRCTL, unix.PR_CAPBSET_DROP, n, 0); e != 0 {
+				break
+			}
+		}
+	}
+	_, _, _ = syscall.RawSyscall6(syscall.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0, 0) // who has none
+	if _, _, e = syscall.RawSyscall(unix.SYS_CAPGET, uintptr(unsafe.Pointer(&c.header)), uintptr(unsafe.Pointer(&c.data)), 0); e != 0 {
+		goto failed
+	}
+	for i = 0; i < len(c.data); i++ {
+		c.data[i].Effective &= uint32(c.keep >> (32 * i))
+		c.data[i].Permitted &= uint32(c.keep >> (32 * i))
+		c.data[i].Inheritable = 0
+	}
+	if _, _, e = syscall.RawSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&c.header)), uintptr(unsafe.Pointer(&c.data)), 0); e != 0 {
 		goto failed
 	}
 	c.stage = death
@@ -178,7 +243,7 @@ func (c *child) fork() (pid, errno uintptr) {
 		if _, _, e = syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_PDEATHSIG, c.death, 0); e != 0 {
 			goto failed
 		}
-		if r, _, _ = syscall.RawSyscall(syscall.SYS_GETPPID, 0, 0, 0); r != parent {
+		if r, _, _ = syscall.RawSyscall(syscall.SYS_GETPPID, 0, 0, 0); r != parent && r != 0 { // 0: it is outside of the PID namespace
 			e = syscall.ESRCH // it has died already
 			goto failed
 		}
@@ -212,8 +277,12 @@ func (c *child) fork() (pid, errno uintptr) {
 		}
 	}
 	c.stage = filter
-	if c.filter != nil {
-		if r, _, e = syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW|c.listening, uintptr(unsafe.Pointer(c.filter))); e != 0 {
+	for i = 0; i < len(c.filters); i++ {
+		n = unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW
+		if i == len(c.filters)-1 {
+			n |= c.listening
+		}
+		if r, _, e = syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, n, uintptr(unsafe.Pointer(c.filters[i]))); e != 0 {
 			goto failed
 		}
 	}
