@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/multiollama/mcp-server/shared/confine"
+	"github.com/multiollama/mcp-server/shared/mcptest"
 )
 
 // deedOf is the variable that makes the test binary do one thing and tell by its
@@ -42,7 +45,7 @@ func deeds(name, with string) error {
 		return unix.Sendto(fd, []byte("x"), 0, &unix.SockaddrUnix{Name: with})
 	case "socket":
 		family, _ := strconv.Atoi(with)
-		return socket(family, unix.SOCK_DGRAM)
+		return closes(unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0))
 	case "signal":
 		pid, _ := strconv.Atoi(with)
 		return unix.Kill(pid, 0)
@@ -80,7 +83,7 @@ func (w world) deed(t testing.TB, name, with string) Command {
 	c := w.shell("")
 	c.Path, c.Args = self, []string{"deed", name, with}
 	c.Env = append(c.Env, deedOf+"=1", atOnce)
-	c.Rules.Read = []string{self}
+	c.Rules.Read = []*confine.Grant{mcptest.Grant(self)}
 	return c
 }
 

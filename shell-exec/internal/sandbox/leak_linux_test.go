@@ -82,7 +82,7 @@ func restricted(secret string) string {
 	if _, err := os.ReadFile(secret); err != nil {
 		return "files: " + err.Error()
 	}
-	if err := socket(unix.AF_INET, unix.SOCK_STREAM); err != nil {
+	if err := closes(unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)); err != nil {
 		return "sockets: " + err.Error()
 	}
 	if v, _ := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); v != 0 {

@@ -119,26 +119,6 @@ func (s *Sandbox) compile(r Rules, terminal *os.File) (*plan, error) {
 	return p, err
 }
 
-// writable are the directories that a command may change.
-func (r Rules) writable() []string {
-	var out []string
-	for _, g := range r.Write {
-		out = append(out, g.Path())
-	}
-	if r.Temp != nil {
-		out = append(out, r.Temp.Path())
-	}
-	return out
-}
-
-func (r Rules) readable() []string {
-	var out []string
-	for _, g := range r.Read {
-		out = append(out, g.Path())
-	}
-	return out
-}
-
 // openFile is what a grant holds that no configuration names.
 type openFile struct{ *os.File }
 

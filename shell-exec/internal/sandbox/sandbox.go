@@ -217,3 +217,23 @@ func (r Rules) grants() []*confine.Grant {
 	}
 	return out
 }
+
+// writable are the directories that a command may change.
+func (r Rules) writable() []string {
+	out := paths(r.Write)
+	if r.Temp != nil {
+		out = append(out, r.Temp.Path())
+	}
+	return out
+}
+
+// readable are those that it may read besides.
+func (r Rules) readable() []string { return paths(r.Read) }
+
+func paths(grants []*confine.Grant) []string {
+	var out []string
+	for _, g := range grants {
+		out = append(out, g.Path())
+	}
+	return out
+}

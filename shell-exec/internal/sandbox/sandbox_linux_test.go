@@ -44,10 +44,11 @@ func worldAt(root string) world {
 func newWorld(t testing.TB) world {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
-	if level() == 2 { // there every command has a /tmp of its own
+	if level() == 2 { // a home directory in /tmp would be a command's own
 		var cache string
 		cache, err = os.UserCacheDir()
 		must(t, err)
+		must(t, os.MkdirAll(cache, 0o700))
 		root, err = os.MkdirTemp(cache, "mcp-sandbox-test-")
 		t.Cleanup(func() { os.RemoveAll(root) })
 	}
@@ -84,16 +85,14 @@ func must(t testing.TB, err error) {
 // newBox is a sandbox that must keep all of its promises.
 func newBox(t testing.TB, home string) *Sandbox {
 	t.Helper()
-	s, report, err := New(Options{Mode: Required, Level: level(), Home: home})
-	if err != nil {
-		other, _, lacks := New(Options{Mode: Required, Level: level()})
-		if lacks != nil {
-			t.Skipf("SKIPPED: no sandbox on this machine: %v", lacks)
-		}
-		other.Close()
-		t.Fatalf("%v: %+v", err, report)
-	}
+	s, report, err := New(Options{Mode: Auto, Level: level(), Home: home})
+	must(t, err)
 	t.Cleanup(func() { must(t, s.Close()) })
+	for _, part := range report {
+		if !part.Holds && (level() == 2 || part.Name != "namespaces" && part.Name != "sockets") {
+			t.Skipf("SKIPPED: no sandbox on this machine: %+v", part)
+		}
+	}
 	return s
 }
 

@@ -68,7 +68,10 @@ func newSpace(mounts *os.File) (files []*os.File, err error) {
 	}
 	files = []*os.File{os.NewFile(uintptr(pidfd), "init")}
 	_, err = newThread(func() error {
-		pid, err := os.Open(fmt.Sprintf("/proc/%d/ns/pid", init.Pid))
+		if err := unix.Setns(pidfd, unix.CLONE_NEWPID); err != nil {
+			return err
+		}
+		pid, err := os.Open("/proc/thread-self/ns/pid_for_children")
 		if err != nil {
 			return err
 		}
@@ -87,9 +90,6 @@ func newSpace(mounts *os.File) (files []*os.File, err error) {
 			return err
 		}
 		files = append(files, own)
-		if err := unix.Setns(int(pid.Fd()), unix.CLONE_NEWPID); err != nil {
-			return err
-		}
 		// Where /proc may not be mounted, that of all commands stays.
 		_ = unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "hidepid=ptraceable")
 		return nil

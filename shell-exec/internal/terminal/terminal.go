@@ -36,9 +36,9 @@ type Config struct {
 	Starter process.Starter
 	Open    func() (ours, theirs *os.File, err error) // makes a pseudo-terminal
 	Store   *output.Store                             // nil: no history is kept
-	Limit   int           // sessions whose program is alive; 20
-	Ended   int           // sessions that can still be read after their program has ended; 20
-	History int           // lines of each that scrolled away; screen.DefaultHistory
+	Limit   int                                       // sessions whose program is alive; 20
+	Ended   int                                       // sessions that can still be read after their program has ended; 20
+	History int                                       // lines of each that scrolled away; screen.DefaultHistory
 	Now     func() time.Time
 }
 
