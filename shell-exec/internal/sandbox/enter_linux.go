@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/multiollama/mcp-server/shared/restrict"
 )
 
 // role is the variable that tells a process of this program what it is.
@@ -58,6 +60,7 @@ func again() (code int, done bool, err error) {
 	if err := cmd.Start(); err != nil {
 		return 0, false, fmt.Errorf("no user namespace: %w", err)
 	}
+	restrict.Private() // it has the client's streams too
 	ended := make(chan struct{})
 	defer close(ended)
 	go func() {
