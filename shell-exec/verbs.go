@@ -9,6 +9,7 @@ import (
 
 	"github.com/multiollama/mcp-server/shared/command"
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/restrict"
 	"github.com/multiollama/mcp-server/shared/settings"
 	"github.com/multiollama/mcp-server/shell-exec/internal/policy"
 	"github.com/multiollama/mcp-server/shell-exec/internal/process"
@@ -87,6 +88,7 @@ func requestOf(a command.Act) (policy.Request, error) {
 // superviseJob is the whole life of the process that watches over a detached command. It
 // has a sandbox of its own, with the settings of the server that started it.
 func superviseJob(a command.Act) error {
+	restrict.Private()
 	s := &shell{settings: a.Settings, state: a.Own.State}
 	if err := s.prepare(a.Settings.List("allow-path"), nil); err != nil {
 		return err

@@ -86,7 +86,7 @@ func (l *launch) tree(f Files) (*Tree, error) {
 	l.s.family.began(first.Pid)
 	held := l.holder(first.Pid, g)
 	t := newTree(first, held, l.c, nil)
-	t.parted = func() { l.s.forget(t) }
+	t.parted = func() { l.s.forget(t); l.s.family.parted() }
 	keeps := l.plan != nil && l.plan.keeper != nil // what is in its namespaces ends with it
 	if p, ok := held.(interface{ provide() }); ok && !l.c.Detached && !keeps {
 		t.provide = p.provide
