@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -61,6 +62,11 @@ func (b *box) Start(ctx context.Context, c sandbox.Command, f sandbox.Files) (pr
 func (b *box) Report() sandbox.Report {
 	_ = b.wait() // without a sandbox the report says so, or there is none
 	return b.report
+}
+
+// holds says that a promise of the sandbox is kept on this machine.
+func (b *box) holds(name string) bool {
+	return slices.ContainsFunc(b.Report(), func(p sandbox.Part) bool { return p.Name == name && p.Holds })
 }
 
 // Close ends what runs in the sandbox. One that was not tried never is.

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/text"
+	"github.com/multiollama/mcp-server/shell-exec/internal/bounds"
+	"github.com/multiollama/mcp-server/shell-exec/internal/place"
+	"github.com/multiollama/mcp-server/shell-exec/internal/policy"
+	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
+)
+
+// hold is what holds the commands that this client starts now.
+func (s *shell) hold(b bounds.Bounds) policy.Hold {
+	mode := s.settings.Text("sandbox")
+	if mode == "off" {
+		return policy.Hold{}
+	}
+	return policy.Hold{
+		Files: s.box.holds("read") && s.box.holds("write"), Rights: runtime.GOOS != "windows", Offline: !b.Network,
+		Always: mode == "required", Read: s.settings.List("read-path"),
+	}
+}
+
+// grant is what a yes gives one command beyond what all commands have.
+type grant struct {
+	read, write []string // files, with no link on the way to them
+	program     string   // to be run outside the sandbox; "" for none
+}
+
+// grant finds what a yes to d would have to open beyond rules, or why it cannot.
+func (s *shell) grant(d policy.Decision, rules sandbox.Rules, path, dir string) (g grant, err error) {
+	for _, f := range d.Asked() {
+		if f.Opens == "" {
+			continue
+		}
+		file, err := s.openable(f)
+		switch {
+		case err != nil:
+			return g, err
+		case beneath(file, rules.Write): // a link leads back to what is open
+		case f.Writes:
+			g.write = append(g.write, file)
+		default:
+			g.read = append(g.read, file)
+		}
+	}
+	if alone := d.Lifted(); len(alone) > 0 {
+		file, err := programFile(alone[0], path, dir)
+		g.program = links{}.Follow(file)
+		if err != nil || !gainsRoot(g.program) {
+			return g, fault.New(fault.Forbidden, "the command is refused: this machine has no "+text.Escape(alone[0])+" that belongs to root and has the set-user-ID bit, so it gains no rights",
+				"Do it without other rights, or ask the user to run it").With("rule", "escalate").Because(err)
+		}
+	}
+	return g, nil
+}
+
+// openable is the file that f would have opened, where its links lead now: a regular one
+// that this user may open, and none that this server keeps for itself.
+func (s *shell) openable(f policy.Finding) (string, error) {
+	flag, what := os.O_RDONLY, "read"
+	if f.Writes {
+		flag, what = os.O_RDWR, "changed"
+	}
+	file, err := filepath.EvalSymlinks(f.Opens)
+	info := os.FileInfo(nil)
+	if err == nil {
+		info, err = os.Lstat(file)
+	}
+	if err == nil && info.Mode().IsRegular() && !beneath(file, []string{"/proc", "/sys", "/dev"}) && !s.own(file) {
+		var opened *os.File
+		if opened, err = os.OpenFile(file, flag, 0); err == nil {
+			return file, opened.Close()
+		}
+	}
+	return "", fault.New(fault.Forbidden, fmt.Sprintf("the command is refused: %s; %s is not a regular file that can be %s by this user", f.Why, text.Escape(f.Opens), what),
+		"Do it another way, or ask the user to run it").With("rule", f.Rule).Because(err)
+}
+
+// own says that a file belongs to the servers: their state, audit log, and configuration.
+func (s *shell) own(file string) bool {
+	own := []string{s.state, s.settings.Text("audit-log"), s.settings.Text("config"), s.settings.Text("policy")}
+	return beneath(file, slices.DeleteFunc(own, func(name string) bool { return !filepath.IsAbs(name) }))
+}
+
+func beneath(file string, dirs []string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool { return place.Under(file, links{}.Follow(dir)) })
+}
+
+// add puts into the rules of one start what was agreed to.
+func (g grant) add(r *sandbox.Rules) {
+	r.Read, r.Write = append(r.Read, g.read...), append(r.Write, g.write...)
+	r.UnsafeUnrestricted = g.program != ""
+}
