@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,15 +36,19 @@ type grant struct {
 
 // grant finds what a yes to d would have to open beyond rules, or why it cannot.
 func (s *shell) grant(d policy.Decision, rules sandbox.Rules, path, dir string) (g grant, err error) {
+	open := append(slices.Clone(rules.Write), rules.Temp)
+	// Where commands write, also those of before a restriction, they can swap what is there.
+	swapped := append(slices.Clone(open), s.dirs...)
 	for _, f := range d.Asked() {
 		if f.Opens == "" {
 			continue
 		}
 		file, err := s.openable(f)
 		switch {
-		case err != nil:
-			return g, err
-		case beneath(file, rules.Write): // a link leads back to what is open
+		case err == nil && beneath(file, open): // a link leads back to what is open
+		case err != nil || beneath(file, swapped):
+			return g, fault.New(fault.Forbidden, fmt.Sprintf("the command is refused: %s; %s is not a regular file that this user may open for it", f.Why, text.Escape(f.Opens)),
+				"Do it another way, or ask the user to run it").With("rule", f.Rule).Because(err)
 		case f.Writes:
 			g.write = append(g.write, file)
 		default:
@@ -53,7 +58,7 @@ func (s *shell) grant(d policy.Decision, rules sandbox.Rules, path, dir string) 
 	if alone := d.Lifted(); len(alone) > 0 {
 		file, err := programFile(alone[0], path, dir)
 		g.program = links{}.Follow(file)
-		if err != nil || !gainsRoot(g.program) {
+		if err != nil || !gainsRoot(g.program) || beneath(g.program, swapped) {
 			return g, fault.New(fault.Forbidden, "the command is refused: this machine has no "+text.Escape(alone[0])+" that belongs to root and has the set-user-ID bit, so it gains no rights",
 				"Do it without other rights, or ask the user to run it").With("rule", "escalate").Because(err)
 		}
@@ -62,25 +67,25 @@ func (s *shell) grant(d policy.Decision, rules sandbox.Rules, path, dir string) 
 }
 
 // openable is the file that f would have opened, where its links lead now: a regular one
-// that this user may open, and none that this server keeps for itself.
+// that this user may open, and none of the kernel's or this server's own.
 func (s *shell) openable(f policy.Finding) (string, error) {
-	flag, what := os.O_RDONLY, "read"
-	if f.Writes {
-		flag, what = os.O_RDWR, "changed"
-	}
 	file, err := filepath.EvalSymlinks(f.Opens)
-	info := os.FileInfo(nil)
-	if err == nil {
-		info, err = os.Lstat(file)
+	if err != nil {
+		return "", err
 	}
-	if err == nil && info.Mode().IsRegular() && !beneath(file, []string{"/proc", "/sys", "/dev"}) && !s.own(file) {
-		var opened *os.File
-		if opened, err = os.OpenFile(file, flag, 0); err == nil {
-			return file, opened.Close()
-		}
+	info, err := os.Lstat(file)
+	if err != nil || !info.Mode().IsRegular() || beneath(file, []string{"/proc", "/sys", "/dev"}) || s.own(file) {
+		return "", errors.Join(err, os.ErrInvalid)
 	}
-	return "", fault.New(fault.Forbidden, fmt.Sprintf("the command is refused: %s; %s is not a regular file that can be %s by this user", f.Why, text.Escape(f.Opens), what),
-		"Do it another way, or ask the user to run it").With("rule", f.Rule).Because(err)
+	flag := os.O_RDONLY
+	if f.Writes {
+		flag = os.O_RDWR
+	}
+	opened, err := os.OpenFile(file, flag, 0)
+	if err != nil {
+		return "", err
+	}
+	return file, opened.Close()
 }
 
 // own says that a file belongs to the servers: their state, audit log, and configuration.
