@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/settings"
 	"github.com/multiollama/mcp-server/shared/text"
 	"github.com/multiollama/mcp-server/shell-exec/internal/bounds"
 	"github.com/multiollama/mcp-server/shell-exec/internal/place"
@@ -18,14 +19,17 @@ import (
 
 // hold is what holds the commands that this client starts now.
 func (s *shell) hold(b bounds.Bounds) policy.Hold {
-	mode := s.settings.Text("sandbox")
-	if mode == "off" {
+	h := holdOf(s.settings)
+	h.Files, h.Offline = h.Files && s.box.holds("read") && s.box.holds("write"), h.Rights && !b.Network
+	return h
+}
+
+// holdOf is what holds commands by the settings, on a machine that keeps its promises.
+func holdOf(set *settings.Set) policy.Hold {
+	if set.Text("sandbox") == "off" || runtime.GOOS == "windows" {
 		return policy.Hold{}
 	}
-	return policy.Hold{
-		Files: s.box.holds("read") && s.box.holds("write"), Rights: runtime.GOOS != "windows", Offline: !b.Network,
-		Always: mode == "required", Read: s.settings.List("read-path"),
-	}
+	return policy.Hold{Files: true, Rights: true, Offline: !set.Bool("network"), Always: set.Text("sandbox") == "required", Read: set.List("read-path")}
 }
 
 // grant is what a yes gives one command beyond what all commands have.

@@ -147,7 +147,7 @@ func (d *Decision) weighConsent() {
 			f.Verdict, f.vain = Deny, true
 			f.Why += "; " + why
 			f.Do = "Do it another way, or ask the user to run it"
-			if consents[f.Effect].need >= rights && r.lifted([]string{"sudo"}) {
+			if row := consents[f.Effect]; (row.need == rights || row.why == notMachine) && r.lifted([]string{"sudo"}) {
 				f.Do = "Run it as one sudo command that stands alone, or ask the user to run it"
 			}
 		}
