@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -70,6 +71,11 @@ func (b *box) Terminal() (ours, theirs *os.File, err error) {
 func (b *box) Report() sandbox.Report {
 	_ = b.wait() // without a sandbox the report says so, or there is none
 	return b.report
+}
+
+// holds says that a promise of the sandbox is kept on this machine.
+func (b *box) holds(name string) bool {
+	return slices.ContainsFunc(b.Report(), func(p sandbox.Part) bool { return p.Name == name && p.Holds })
 }
 
 // Close ends what runs in the sandbox. One that was not tried never is.

@@ -27,6 +27,7 @@ import (
 
 // TestMain is a supervisor where one of the tests starts it as that.
 func TestMain(m *testing.M) {
+	sandbox.Helper()
 	if os.Getenv("PROCESS_TEST_CHILD") != "supervisor" {
 		os.Exit(m.Run())
 	}

@@ -36,6 +36,9 @@ func newSandbox(o Options) (*Sandbox, Report, error) { return inspect().sandbox(
 
 // sandbox is a sandbox on the machine m, and what became of trying it.
 func (m machine) sandbox(o Options) (*Sandbox, Report, error) {
+	if os.Getenv(role) != "" { // else a program without Helper would start itself again and again
+		return nil, nil, fault.New(fault.Internal, "this program does not call sandbox.Helper first", "")
+	}
 	closeOnExec()
 	sweepGroups(m.group)
 	s := &Sandbox{mode: o.Mode, level: o.Level, home: o.Home, guarded: o.Guarded, machine: m, family: newFamily(), trees: map[*Tree]bool{}}

@@ -27,6 +27,11 @@ type world struct {
 	rules sandbox.Rules
 }
 
+func TestMain(m *testing.M) {
+	sandbox.Helper()
+	os.Exit(m.Run())
+}
+
 func newWorld(t testing.TB, change ...func(*Config)) *world {
 	t.Helper()
 	box, _, err := sandbox.New(sandbox.Options{Mode: sandbox.Auto, Level: 1, Home: t.TempDir()})
