@@ -125,11 +125,10 @@ type Usage struct {
 
 // Part is one promise and whether it is kept.
 type Part struct {
-	Name   string
-	Holds  bool
-	Why    string // what was seen, in a plain sentence
-	Fix    string // what would make it hold; "" where it does or nothing would
-	Beyond bool   // more than the level that was asked for promises: said, not required
+	Name  string
+	Holds bool
+	Why   string // what was seen, in a plain sentence
+	Fix   string // what would make it hold; "" where it does or nothing would
 }
 
 // Report is every promise, always in the same order.
@@ -139,7 +138,7 @@ type Report []Part
 // and does not hold.
 func (r Report) Holds() bool {
 	for _, part := range r {
-		if !part.Holds && !part.Beyond {
+		if !part.Holds {
 			return false
 		}
 	}
@@ -168,7 +167,7 @@ func New(o Options) (*Sandbox, Report, error) {
 // refusal names the first promise that is not kept, and how to have it.
 func refusal(r Report) error {
 	for _, part := range r {
-		if !part.Holds && !part.Beyond {
+		if !part.Holds {
 			e := fault.New(fault.Unavailable, "the sandbox is required, but this machine does not keep all of it: "+part.Name+": "+part.Why, part.Fix)
 			return e.With("part", part.Name)
 		}
