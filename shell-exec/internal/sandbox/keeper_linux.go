@@ -394,6 +394,9 @@ func (s *stock) tree(dir string, m mounts) (int, error) {
 	}
 	at, ok := s.made[key]
 	if !ok {
+		if len(s.made) >= 100 {
+			return -1, errors.New("too many sets of directories inside " + dir + " were allowed one after the other")
+		}
 		at = fmt.Sprintf("/tmp/%d%s", len(s.made), strings.ReplaceAll(dir, "/", "-"))
 		if err := os.Mkdir(at, 0o755); err != nil {
 			return -1, err

@@ -144,6 +144,9 @@ func (m mounts) make(shared map[string]int) error {
 		return fmt.Errorf("read-only: %w", err)
 	}
 	for dir := range shared {
+		if dir == "/proc" {
+			continue // root could change the kernel's settings there
+		}
 		if err := unix.MountSetattr(unix.AT_FDCWD, dir, 0, &unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY}); err != nil {
 			return fmt.Errorf("writable %s: %w", dir, err)
 		}
