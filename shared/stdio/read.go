@@ -120,6 +120,10 @@ func isInline(m rpc.Message) bool {
 }
 
 func (c *conn) admit(m rpc.Message, line []byte) *call {
+	if isHandshake(m) && c.greeted.Load() {
+		c.refuse(&rpc.Refusal{Code: mcp.INVALID_REQUEST, Text: "the session is initialized already; start the server again for another one", ID: m.ID})
+		return nil
+	}
 	work := &call{Message: m, line: line}
 	var ctx context.Context
 	ctx, work.cancel = context.WithCancelCause(c.base)
@@ -134,6 +138,13 @@ func (c *conn) admit(m rpc.Message, line []byte) *call {
 		return nil
 	}
 	return work
+}
+
+// isHandshake is for the request whose capabilities count for all that follow it. If a
+// second one replaced them, whoever gets a line into the stream could have questions asked
+// that the client cannot show, and answer them.
+func isHandshake(m rpc.Message) bool {
+	return m.Method == string(mcp.MethodInitialize) && !m.Modern
 }
 
 // note handles a notification before the next line is looked at, so that what
@@ -151,6 +162,9 @@ func (c *conn) run(work *call) {
 	s := c.session.forRequest(work.Message, work)
 	response := c.respond(work, s)
 	s.notes.End() // its notifications are written; now the response may be
+	if _, ok := response.(mcp.JSONRPCResponse); ok && isHandshake(work.Message) {
+		c.greeted.Store(true)
+	}
 	line := c.out.lines.Encode(response, work.ID)
 	c.out.write(line, func() bool { return c.calls.answer(work) })
 	c.out.lines.Back(line)
