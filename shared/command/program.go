@@ -116,7 +116,11 @@ func Run(ctx context.Context, p Program, args []string, env Environment) int {
 	a := &app{Program: p, env: env, set: settings.New(p.Name, p.Settings()...)}
 	root := a.root()
 	root.SetArgs(append([]string{}, args...)) // never nil: cobra would read os.Args
-	return a.report(root.ExecuteContext(ctx))
+	code := a.report(root.ExecuteContext(ctx))
+	if log, ok := a.env.Stderr.(*unread); ok {
+		log.flush()
+	}
+	return code
 }
 
 // table is the common flags that own does not replace, and own.
