@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -331,6 +332,43 @@ func TestTheBytesOfMessagesAreBounded(t *testing.T) {
 	if w.begin(600) != nil || w.begin(400) != nil || w.begin(1) == nil {
 		t.Error("the room is not 1000 bytes")
 	}
+}
+
+func TestTheBytesOfAnswersAreBounded(t *testing.T) {
+	w := newWork(1000, 1<<30)
+	if w.begin(1) != nil || w.begin(1) != nil {
+		t.Fatal("two messages are too many")
+	}
+	w.sending(maxUnsent)
+	if no := w.begin(1); no == nil || !no.later || no.fault.Code != fault.LimitReached {
+		t.Errorf("a message was taken while answers wait: %v", no)
+	}
+	w.sending(-maxUnsent)
+	if no := w.begin(1); no != nil {
+		t.Errorf("nothing waits, and it is refused: %v", no)
+	}
+}
+
+func TestAnswersOnTheirWayAreCounted(t *testing.T) {
+	r := &reply{s: &served{o: Options{}.withDefaults(), work: newWork(10, 1000)}, plain: true}
+	seen := 0
+	r.w = &watchedWriter{ResponseRecorder: httptest.NewRecorder(), wrote: func() { seen = r.s.work.unsent }}
+	r.limits = http.NewResponseController(r.w)
+	r.finish(http.StatusOK, mcp.JSONRPCError{JSONRPC: "2.0"}, json.RawMessage("1"))
+	if seen == 0 || r.s.work.unsent != 0 {
+		t.Errorf("while it is written %d bytes are counted, and %d afterwards", seen, r.s.work.unsent)
+	}
+}
+
+// watchedWriter tells when something is written.
+type watchedWriter struct {
+	*httptest.ResponseRecorder
+	wrote func()
+}
+
+func (w *watchedWriter) Write(p []byte) (int, error) {
+	w.wrote()
+	return w.ResponseRecorder.Write(p)
 }
 
 func TestRatesAreCountedByTheNameOfTheToken(t *testing.T) {

@@ -159,6 +159,10 @@ func (c *conn) note(m rpc.Message, line []byte) {
 func (c *conn) run(work *call) {
 	defer c.calls.end(work)
 	defer work.cancel(errCancelled)
+	room := 0
+	if !isInline(work.Message) && !work.IsListen() {
+		room = c.out.reserve(work.ctx)
+	}
 	s := c.session.forRequest(work.Message, work)
 	response := c.respond(work, s)
 	s.notes.End() // its notifications are written; now the response may be
@@ -166,8 +170,11 @@ func (c *conn) run(work *call) {
 		c.greeted.Store(true)
 	}
 	line := c.out.lines.Encode(response, work.ID)
+	size := len(line)
+	c.out.count(size - room)
 	c.out.write(line, func() bool { return c.calls.answer(work) })
 	c.out.lines.Back(line)
+	c.out.count(-size)
 	for _, done := range work.after {
 		done()
 	}
