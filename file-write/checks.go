@@ -47,7 +47,7 @@ func executables(s *settings.Set) command.Check {
 	for _, row := range executable.Table() {
 		names = append(names, row.Ext)
 	}
-	c := command.Check{Verdict: command.OK, Subject: "executables", Text: "are refused by content, and by name: " + strings.Join(names, " ")}
+	c := command.Check{Verdict: command.OK, Subject: "executables", Text: "are refused by content, where a file has an executable bit, and by name: " + strings.Join(names, " ")}
 	if open := s.List("allow-mime"); len(open) > 0 {
 		c.Verdict, c.Fix = command.Warn, "Leave --allow-mime out where that is not meant"
 		c.Text += "; except " + strings.Join(open, ", ")

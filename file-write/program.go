@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"time"
@@ -183,8 +184,8 @@ func (g guards) entry(real confine.Path) error {
 	return nil
 }
 
-func (g guards) content(real confine.Path, content []byte) error {
-	if refused := g.runs.Judge(real.Base(), content); refused != nil {
+func (g guards) content(real confine.Path, content []byte, mode fs.FileMode) error {
+	if refused := g.runs.Judge(real.Base(), content, mode&0o111 != 0); refused != nil {
 		return refused
 	}
 	return nil
