@@ -23,6 +23,7 @@ func checks(s *settings.Set, st store) []command.Check {
 		all = append(all, command.Check{Verdict: command.OK, Subject: "protected", Text: strings.Join(patterns, " ") + ": " + row.Why})
 		patterns = nil
 	}
+	all = append(all, command.Check{Verdict: command.OK, Subject: "protected", Text: protected.Parts.Pattern + ": " + protected.Parts.Why})
 	if open := s.List("allow-protected"); len(open) > 0 {
 		all = append(all, command.Check{Verdict: command.Warn, Subject: "protected", Text: "except " + strings.Join(open, ", ") + ", which may be written",
 			Fix: "Leave --allow-protected out where that is not meant"})
