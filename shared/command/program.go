@@ -73,6 +73,7 @@ type Service struct {
 	Restrict     restrict.Rules     // what the process needs from now on; the audit log is added
 	Checks       func() []Check     // the server's own lines of doctor; nil: none
 	Spares       []string           // what no tool changes, in plain words for doctor
+	Unheld       func() bool        // whether Checks saw that commands reach more than the allowed directories
 
 	// Start opens what only a server at work needs, before the process is
 	// restricted; nil: nothing. Close gives it back, after Roots.
