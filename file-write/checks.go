@@ -61,5 +61,5 @@ func keeping(s *settings.Set, st store) command.Check {
 		return command.Check{Verdict: command.Warn, Subject: "history", Text: "is off: what is overwritten is lost", Fix: "Leave --history out"}
 	}
 	return command.Check{Verdict: command.OK, Subject: "history",
-		Text: fmt.Sprintf("keeps what was there before a change in %s, up to %d bytes and for %s", st.dir, s.Size("history-size"), s.Duration("history-age"))}
+		Text: fmt.Sprintf("keeps what was there before a change in %s, up to %d bytes and for %s; where it cannot be opened the server does not start", st.dir, s.Size("history-size"), s.Duration("history-age"))}
 }
