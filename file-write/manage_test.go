@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -371,5 +372,28 @@ func TestWhatIsDeniedByNowIsNotTold(t *testing.T) {
 	}
 	if strings.Contains(told, ".env") || strings.Contains(told, "people") || !strings.Contains(told, "a.txt") {
 		t.Errorf("it is told of what is denied: %s", told)
+	}
+}
+
+func TestWhatIsDeniedInADirectoryIsNotNamed(t *testing.T) {
+	w := worldWith(t, confine.Options{DenySecrets: true}, nil, nil, "d/e/.env=TOKEN=x", "d/a.txt=a", "keys/id_rsa=x")
+	for what, do := range map[string]func(dir string) error{
+		"moved": func(dir string) error {
+			_, err := w.move(t.Context(), moveIn{Source: dir, Destination: "other"})
+			return err
+		},
+		"deleted": func(dir string) error {
+			_, err := w.delete(t.Context(), deleteIn{Path: dir, Recursive: true})
+			return err
+		},
+	} {
+		for _, dir := range []string{"d", "d/e", "keys"} {
+			err := do(dir)
+			is(t, dir+" "+what, err, fault.OutsideAllowed)
+			said, err := json.Marshal([]any{fmt.Sprint(err), err.(*fault.Error).Details})
+			if err != nil || strings.Contains(string(said), ".env") || strings.Contains(string(said), "id_rsa") {
+				t.Errorf("%s %s: it is told %s %v", dir, what, said, err)
+			}
+		}
 	}
 }
