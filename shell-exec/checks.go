@@ -9,6 +9,7 @@ import (
 // checks are the lines of doctor about what holds commands.
 func (s *shell) checks() []command.Check {
 	checks := []command.Check{s.shellCheck(), s.policyCheck()}
+	s.unheld = true // until it was seen otherwise
 	if s.settings.Text("sandbox") == "off" {
 		return append(checks, command.Check{Verdict: command.Warn, Subject: "sandbox", Text: "is off: commands can do what the user can", Fix: "Leave --sandbox out"})
 	}
@@ -21,7 +22,9 @@ func (s *shell) checks() []command.Check {
 	if s.settings.Text("sandbox") == "required" {
 		missing = command.Bad
 	}
+	s.unheld = false
 	for _, p := range s.box.Report() {
+		s.unheld = s.unheld || !p.Holds && (p.Name == "read" || p.Name == "write")
 		c := command.Check{Verdict: command.OK, Subject: "sandbox: " + p.Name, Text: p.Why}
 		switch {
 		case p.Holds:

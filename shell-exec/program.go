@@ -31,6 +31,8 @@ func program() command.Program {
 func flags() []settings.Flag {
 	return []settings.Flag{
 		allowPath(),
+		{Name: "deny-path", Kind: settings.Globs, Doc: "directories that calls may not name; commands can read and change them all the same"},
+		{Name: "deny-secrets", Kind: settings.Bool, Default: "false", Doc: "the same for where secrets usually are; commands can read them all the same"},
 		{Name: "audit-required", Kind: settings.Bool, Default: "true", Doc: "refuse a call whose audit event cannot be stored"},
 		{Name: "restrict", Kind: settings.Choice, Choices: []string{"off"}, Default: "off",
 			Doc: "commands are restricted one by one, see --sandbox; the server that starts them is not"},
@@ -96,6 +98,7 @@ func open(_ context.Context, s *settings.Set, own command.Own) (*command.Service
 		Resources:    sh.resources(),
 		Instructions: "Runs commands without a terminal: stdin is empty, nothing can ask. A command that is not done after a while goes on; process_get_execution waits for it. What an answer leaves out is kept under its output_id.",
 		Checks:       sh.checks,
+		Unheld:       func() bool { return sh.unheld },
 		Start:        sh.start,
 		Close:        sh.close,
 	}, nil

@@ -47,6 +47,7 @@ type shell struct {
 	monitors  *monitor.Monitors
 	machine   *monitor.System
 	changed   func(uri string) // tells who subscribed
+	unheld    bool             // checks saw that commands reach more than the allowed directories
 }
 
 // prepare is what needs nothing but the settings.

@@ -73,6 +73,7 @@ type Service struct {
 	Restrict     restrict.Rules     // what the process needs from now on; the audit log is added
 	Checks       func() []Check     // the server's own lines of doctor; nil: none
 	Spares       []string           // what no tool changes, in plain words for doctor
+	Unheld       func() bool        // whether Checks saw that commands reach more than the allowed directories
 
 	// Start opens what only a server at work needs, before the process is
 	// restricted; nil: nothing. Close gives it back, after Roots.
@@ -116,7 +117,11 @@ func Run(ctx context.Context, p Program, args []string, env Environment) int {
 	a := &app{Program: p, env: env, set: settings.New(p.Name, p.Settings()...)}
 	root := a.root()
 	root.SetArgs(append([]string{}, args...)) // never nil: cobra would read os.Args
-	return a.report(root.ExecuteContext(ctx))
+	code := a.report(root.ExecuteContext(ctx))
+	if log, ok := a.env.Stderr.(*unread); ok {
+		log.flush()
+	}
+	return code
 }
 
 // table is the common flags that own does not replace, and own.

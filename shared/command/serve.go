@@ -44,6 +44,9 @@ func (a *app) serve(c *cobra.Command, _ []string) error {
 	ctx, stop := untilSignal(c.Context())
 	defer stop()
 	defer survivePipes()()
+	log := &unread{to: a.env.Stderr}
+	a.env.Stderr = log
+	defer log.flush()
 	s, err := a.start(ctx)
 	if err != nil {
 		return err
