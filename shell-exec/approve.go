@@ -105,7 +105,7 @@ func (s *shell) environment(typed bool) process.Environment {
 func (s *shell) rules(b bounds.Bounds, g ground) sandbox.Rules {
 	return sandbox.Rules{
 		Read: append(s.settings.List("read-path"), g.dirs...), Write: append(slices.Clone(g.dirs), s.cache),
-		Temp: s.temp, Network: b.Network,
+		Temp: s.temp, Network: b.Network, Hide: []string{s.own.State},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/multiollama/mcp-server/shared/command"
+	"github.com/multiollama/mcp-server/shared/fault"
 )
 
 // checks are the lines of doctor about what holds commands.
@@ -11,6 +12,10 @@ func (s *shell) checks() []command.Check {
 	checks := []command.Check{s.shellCheck(), s.policyCheck()}
 	if s.settings.Text("sandbox") == "off" {
 		return append(checks, command.Check{Verdict: command.Warn, Subject: "sandbox", Text: "is off: commands can do what the user can", Fix: "Leave --sandbox out"})
+	}
+	if err := s.stateApart(); err != nil {
+		f := fault.From(err)
+		checks = append(checks, command.Check{Verdict: command.Bad, Subject: "state", Text: f.Msg, Fix: f.Do})
 	}
 	s.openSandbox()
 	if err := s.box.wait(); err != nil {

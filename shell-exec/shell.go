@@ -15,6 +15,7 @@ import (
 	"github.com/multiollama/mcp-server/shared/settings"
 	"github.com/multiollama/mcp-server/shell-exec/internal/bounds"
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
+	"github.com/multiollama/mcp-server/shell-exec/internal/leased"
 	"github.com/multiollama/mcp-server/shell-exec/internal/monitor"
 	"github.com/multiollama/mcp-server/shell-exec/internal/output"
 	"github.com/multiollama/mcp-server/shell-exec/internal/policy"
@@ -27,7 +28,8 @@ import (
 // judges them, what they get, and what runs them.
 type shell struct {
 	settings *settings.Set
-	state    string // directory of the program's own
+	own      command.Own
+	project  string // the name of this server's part of the state
 
 	dirs  []string // the directories that the operator allows, absolute
 	home  string
@@ -37,8 +39,9 @@ type shell struct {
 	env   process.Environment
 
 	box    *box
-	temp   string // a private directory of commands, gone with the server
-	cache  string // another, which stays
+	leased *leased.Dir // a private directory of commands, gone with the server
+	temp   string      // its name
+	cache  string // another, which stays, of this project
 	store  *output.Store
 	runner *process.Runner
 
@@ -51,6 +54,9 @@ type shell struct {
 // prepare is what needs nothing but the settings.
 func (s *shell) prepare(dirs []string, scope *confine.Scope) error {
 	s.dirs = dirs
+	if s.project == "" {
+		s.project = projectOf(dirs)
+	}
 	s.home, _ = os.UserHomeDir() // where there is none, nothing is below it
 	if err := command.CheckUserID(s.settings.Text("user-id")); err != nil {
 		return err
@@ -126,6 +132,9 @@ func findShell() policy.Shell {
 // the runner, which finds detached jobs of before. A sandbox that is required was tried
 // when it returns; else the first command waits for that.
 func (s *shell) start(ctx context.Context) error {
+	if err := s.stateApart(); err != nil {
+		return err
+	}
 	s.openSandbox()
 	if err := s.equip(ctx); err != nil {
 		return err
@@ -148,7 +157,7 @@ func (s *shell) equip(ctx context.Context) error {
 		return fault.From(err)
 	}
 	var err error
-	if s.store, err = openStore(s.settings, s.state); err != nil {
+	if s.store, err = s.openStore(); err != nil {
 		return err
 	}
 	self, err := os.Executable()
@@ -158,7 +167,7 @@ func (s *shell) equip(ctx context.Context) error {
 	s.runner, err = process.New(process.Config{
 		Starter: s.box, Store: s.store,
 		Limits: process.Limits{Running: int(s.settings.Count("max-processes")), Time: s.settings.Duration("timeout")},
-		Jobs:   filepath.Join(s.state, "jobs"), Supervisor: append([]string{self, "supervise"}, s.inherited()...),
+		Jobs:   s.jobs(), Project: s.project, Supervisor: append([]string{self, "supervise", "--project", s.project}, s.inherited()...),
 	})
 	s.terminals = terminal.New(terminal.Config{Starter: s.box, Store: s.store, Limit: s.settings.Count("max-terminals")})
 	s.monitors, s.machine = monitor.New(monitor.Limits{}), monitor.NewSystem(s.dirs)
@@ -166,12 +175,16 @@ func (s *shell) equip(ctx context.Context) error {
 }
 
 // makeDirectories makes what commands write besides the workspace, and leads their
-// tools there.
+// tools there. The cache is the project's own, like its outputs: what a command of another put
+// there could run here.
 func (s *shell) makeDirectories() (err error) {
-	if s.temp, err = os.MkdirTemp("", "mcp-shell-"); err != nil {
+	register := filepath.Join(s.own.State, "leases")
+	go func() { _ = leased.Sweep(register) }() // what stays is tried by the next start
+	if s.leased, err = leased.Make(register, "mcp-shell-"); err != nil {
 		return err
 	}
-	s.cache = filepath.Join(s.state, "cache")
+	s.temp = s.leased.Path
+	s.cache = filepath.Join(s.own.State+"-cache", s.project)
 	if err = os.MkdirAll(s.cache, 0o700); err != nil {
 		return err
 	}
@@ -183,8 +196,12 @@ func (s *shell) makeDirectories() (err error) {
 	return nil
 }
 
-func openStore(s *settings.Set, state string) (*output.Store, error) {
-	return output.Open(filepath.Join(state, "outputs"), output.Limits{Stream: s.Size("max-file-size"), Total: s.Size("output-size")}, time.Now)
+// jobs is the directory of the detached jobs of all projects.
+func (s *shell) jobs() string { return filepath.Join(s.own.State, "jobs") }
+
+func (s *shell) openStore() (*output.Store, error) {
+	limits := output.Limits{Stream: s.settings.Size("max-file-size"), Total: s.settings.Size("output-size")}
+	return output.Open(filepath.Join(s.own.State, "outputs"), s.project, limits, time.Now)
 }
 
 // greeting is how long a client has to be greeted before the sandbox is tried beside it.
@@ -218,8 +235,8 @@ func (s *shell) close() error {
 	if s.store != nil {
 		err = errors.Join(err, s.store.Close())
 	}
-	if s.temp != "" {
-		err = errors.Join(err, os.RemoveAll(s.temp))
+	if s.leased != nil {
+		err = errors.Join(err, s.leased.Close())
 	}
 	return err
 }

@@ -170,6 +170,9 @@ func resolved(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
 	}
+	if up := filepath.Dir(path); up != path { // what is not there yet lies where its directory does
+		return filepath.Join(resolved(up), filepath.Base(path))
+	}
 	return filepath.Clean(path)
 }
 

@@ -31,6 +31,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/multiollama/mcp-server/shared/fault"
@@ -62,6 +63,7 @@ type Rules struct {
 	Write   []string // the same, to be changed too
 	Temp    string   // a private directory for temporary files, "" for none; the command learns it from its environment (ToolEnv)
 	Network bool     // connections to elsewhere
+	Hide    []string // directories that no rule opens: level 2 covers them, level 1 refuses to be given a grant around them
 
 	// UnsafeUnrestricted lets the command do all that the user may, new
 	// privileges included: for what a person has confirmed, sudo for one. It is
@@ -172,7 +174,7 @@ func refusal(r Report) error {
 // Start starts a command and returns its tree: the process and all that come of
 // it. ctx is for the start alone.
 func (s *Sandbox) Start(ctx context.Context, c Command, f Files) (*Tree, error) {
-	if err := c.check(); err != nil {
+	if err := c.check(s.mode == Off || s.hides()); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -181,8 +183,14 @@ func (s *Sandbox) Start(ctx context.Context, c Command, f Files) (*Tree, error) 
 	return s.start(c, f)
 }
 
-// check refuses what could only go wrong.
-func (c Command) check() error {
+// check refuses what could only go wrong. hidden says that nothing has to be refused for the
+// sake of Rules.Hide.
+func (c Command) check(hidden bool) error {
+	if !hidden && !c.Rules.UnsafeUnrestricted {
+		if err := c.Rules.hidesNothingGranted(); err != nil {
+			return err
+		}
+	}
 	switch {
 	case !filepath.IsAbs(c.Path) || len(c.Args) == 0:
 		return fault.New(fault.ParamInvalid, "a program is started by its full path and with a name", "Look the program up in PATH first").With("program", c.Path)
@@ -195,4 +203,36 @@ func (c Command) check() error {
 		return fault.New(fault.NotFound, "the working directory is not there: "+c.Dir, "Create it, or choose another").With("directory", c.Dir).Because(err)
 	}
 	return nil
+}
+
+// hidesNothingGranted is an error where a grant contains a directory of Hide, or lies in one:
+// a rule for a directory opens all that is in it.
+func (r Rules) hidesNothingGranted() error {
+	for _, hide := range r.Hide {
+		hide = resolved(hide)
+		for _, grant := range slices.Concat(r.Read, r.Write, []string{r.Temp}) {
+			if grant != "" && (under(hide, resolved(grant)) || under(resolved(grant), hide)) {
+				return fault.New(fault.Forbidden, "the servers' own state, "+hide+", cannot be kept from commands at this level of the sandbox: they are granted "+grant,
+					"Set XDG_STATE_HOME to a directory that commands are not granted, or use --sandbox-level 2").With("directory", hide)
+			}
+		}
+	}
+	return nil
+}
+
+// under says whether path is dir or lies in it.
+func under(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// resolved is path without links, as far as it exists.
+func resolved(path string) string {
+	if found, err := filepath.EvalSymlinks(path); err == nil {
+		return found
+	}
+	if up := filepath.Dir(path); up != path {
+		return filepath.Join(resolved(up), filepath.Base(path))
+	}
+	return path
 }

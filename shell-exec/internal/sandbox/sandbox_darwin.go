@@ -23,6 +23,9 @@ func newSandbox(o Options) (*Sandbox, Report, error) {
 	return s, s.try(o.Level), nil
 }
 
+// hides says whether Rules.Hide is covered: a profile can forbid a part of what it allows.
+func (s *Sandbox) hides() bool { return true }
+
 // try tries the profile with acts that it forbids.
 func (s *Sandbox) try(level int) Report {
 	const fix = "Use a macOS that has " + sandboxExec

@@ -31,6 +31,9 @@ type Sandbox struct {
 
 func newSandbox(o Options) (*Sandbox, Report, error) { return inspect().sandbox(o) }
 
+// hides says whether Rules.Hide is covered: a mount can, Landlock takes nothing out of a grant.
+func (s *Sandbox) hides() bool { return s.level == 2 }
+
 // sandbox is a sandbox on the machine m, and what became of trying it.
 func (m machine) sandbox(o Options) (*Sandbox, Report, error) {
 	closeOnExec()

@@ -44,6 +44,7 @@ func profile(r Rules, home string, getenv func(string) string) (text string, par
 		write = append(write[:len(write):len(write)], r.Temp)
 	}
 	add("W", "allow file-read* file-write*", write)
+	add("H", "deny file-read* file-write*", r.Hide) // the last rule that matches counts
 	if r.Network {
 		p.WriteString("(allow network*) (allow system-socket)\n(allow mach-lookup (global-name \"com.apple.dnssd.service\") (global-name \"com.apple.SystemConfiguration.configd\"))\n")
 	}
