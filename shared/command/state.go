@@ -106,18 +106,18 @@ func checkState(dir string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err == nil && !info.IsDir() {
-		return unfit(dir, "is not a directory, or is a link to one")
-	}
-	if err == nil {
-		err = ours(dir, info)
-	}
 	if err != nil {
+		return noState(dir, err)
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		return unfit(dir, "is a link")
+	}
+	if err := ours(dir, info); err != nil || !info.IsDir() { // whoever needs a directory says so
 		return err
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return fault.New(fault.Misconfigured, "the state directory "+dir+" cannot be read: "+fault.From(err).Msg, stateElsewhere).Because(err)
+		return noState(dir, err)
 	}
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
@@ -147,6 +147,10 @@ func ours(path string, info fs.FileInfo) error {
 }
 
 const stateElsewhere = "Set XDG_STATE_HOME to a directory of this user's, or give it back with chown and chmod 700"
+
+func noState(dir string, err error) error {
+	return fault.New(fault.Misconfigured, "the servers' state cannot be kept: "+dir+" cannot be looked at: "+fault.From(err).Msg, stateElsewhere).Because(err)
+}
 
 func unfit(path, why string) error {
 	return fault.New(fault.Misconfigured, "the servers' state cannot be kept: "+path+" "+why, stateElsewhere).With("path", path)
