@@ -41,7 +41,7 @@ type shell struct {
 	box    *box
 	leased *leased.Dir // a private directory of commands, gone with the server
 	temp   string      // its name
-	cache  string // another, which stays, of this project
+	cache  string      // another, which stays, of this project
 	store  *output.Store
 	runner *process.Runner
 
@@ -184,8 +184,7 @@ func (s *shell) makeDirectories() (err error) {
 		return err
 	}
 	s.temp = s.leased.Path
-	s.cache = filepath.Join(s.own.State+"-cache", s.project)
-	if err = os.MkdirAll(s.cache, 0o700); err != nil {
+	if err = s.makeCache(); err != nil {
 		return err
 	}
 	s.env.Set = map[string]string{}
@@ -193,6 +192,25 @@ func (s *shell) makeDirectories() (err error) {
 		name, value, _ := strings.Cut(entry, "=")
 		s.env.Set[name] = value
 	}
+	return nil
+}
+
+// unused is how long a cache stays that no server was started for.
+const unused = 30 * 24 * time.Hour
+
+// makeCache makes the cache beside the state, which no command may reach. A link in its place
+// would be granted to commands.
+func (s *shell) makeCache() error {
+	caches := s.own.State + "-cache"
+	if err := command.CheckState(caches); err != nil {
+		return err
+	}
+	s.cache = filepath.Join(caches, s.project)
+	now := time.Now()
+	if err := errors.Join(os.MkdirAll(s.cache, 0o700), os.Chtimes(s.cache, now, now)); err != nil {
+		return err
+	}
+	go func() { _ = leased.Expire(caches, now.Add(-unused)) }()
 	return nil
 }
 

@@ -33,7 +33,7 @@ func verbs() []command.Verb {
 		{
 			Use: "supervise", Short: "Watch over one detached command", Hidden: true,
 			Words: []command.Word{{Name: "project", Doc: "the project of the server"}, {Name: "job", Doc: "the ID of the command"}},
-			Run: func(_ context.Context, a command.Act) (int, error) { return 0, superviseJob(a) },
+			Run:   func(_ context.Context, a command.Act) (int, error) { return 0, superviseJob(a) },
 		},
 	}
 }

@@ -232,7 +232,7 @@ func (a *app) report(err error) int {
 // open is the service that set asks for, with its vocabulary picked.
 func (a *app) open(ctx context.Context, set *settings.Set) (*Service, error) {
 	own := a.own(set)
-	if err := checkState(own.State); err != nil {
+	if err := CheckState(own.State); err != nil {
 		return nil, err
 	}
 	service, err := a.Open(ctx, set, own)

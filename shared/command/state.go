@@ -96,9 +96,9 @@ func first(dirs []string, wanted func(real string) bool) string {
 	return ""
 }
 
-// checkState is an error where somebody else can have had a hand in the directory of the servers' state,
+// CheckState is an error where somebody else can have had a hand in a directory of the servers' state,
 // or in what lies directly in it. One that is missing is made by whoever needs it.
-func checkState(dir string) error {
+func CheckState(dir string) error {
 	if dir == "" {
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/multiollama/mcp-server/shared/flock"
 )
@@ -138,6 +139,17 @@ func (r record) remove() error {
 		return nil
 	}
 	return removeAll(r.Path)
+}
+
+// Expire removes the directories in dir that were last touched before a time.
+func Expire(dir string, before time.Time) error {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if info, e := os.Lstat(filepath.Join(dir, e.Name())); e == nil && info.IsDir() && info.ModTime().Before(before) {
+			err = errors.Join(err, removeAll(filepath.Join(dir, info.Name())))
+		}
+	}
+	return err
 }
 
 // removeAll removes a directory, also where commands took rights from a part of it.

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/leased"
 )
@@ -105,5 +106,25 @@ func TestWhatOnlyHasTheNameStays(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(register); len(left) > 0 {
 		t.Errorf("leases are left: %v", left)
+	}
+}
+
+func TestWhatWasNotUsedForLongExpires(t *testing.T) {
+	dir := t.TempDir()
+	long := time.Now().Add(-time.Hour)
+	for _, name := range []string{"new", "old"} {
+		must(t, os.MkdirAll(dir+"/"+name+"/x", 0o700))
+	}
+	must(t, os.Chmod(dir+"/old/x", 0o500))
+	must(t, os.WriteFile(dir+"/file", nil, 0o600))
+	must(t, os.Symlink(t.TempDir(), dir+"/link"))
+	for _, name := range []string{"old", "file"} {
+		must(t, os.Chtimes(dir+"/"+name, long, long))
+	}
+	must(t, leased.Expire(dir, time.Now().Add(-time.Minute)))
+	for name, stays := range map[string]bool{"new": true, "file": true, "link": true, "old": false} {
+		if there(dir+"/"+name) != stays {
+			t.Errorf("%s is there: %t", name, !stays)
+		}
 	}
 }

@@ -31,7 +31,9 @@ func (w *world) supervisorOf(r process.Record) int {
 	w.t.Helper()
 	text, err := os.ReadFile(filepath.Join(w.dir, "jobs", "p", r.ID+".json"))
 	must(w.t, err)
-	var file struct{ Job struct{ Supervisor struct{ PID int } } }
+	var file struct {
+		Job struct{ Supervisor struct{ PID int } }
+	}
 	must(w.t, json.Unmarshal(text, &file))
 	return file.Job.Supervisor.PID
 }

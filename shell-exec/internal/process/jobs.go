@@ -18,7 +18,7 @@ import (
 // jobs are the detached executions of a project, of this server and of those before it. Each has a file, which its supervisor
 // alone writes: what is known of a job is read there every time, so that all servers of the project know the same.
 type jobs struct {
-	records // none has a root: there are no jobs
+	records     // none has a root: there are no jobs
 	most    int // records of those that ended, of all projects
 	start   sync.Mutex
 
