@@ -236,7 +236,7 @@ func (a *app) auditing(set *settings.Set) []Check {
 	if err != nil {
 		return []Check{bad("audit log", err)}
 	}
-	log, err := audit.Open(file, audit.Options{})
+	log, err := audit.Open(file, audit.Options{Anchor: a.anchor(file)})
 	if err != nil {
 		return []Check{{Bad, "audit log", file + " cannot be written: " + fault.From(err).Msg, "Name another file with --audit-log"}}
 	}

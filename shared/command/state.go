@@ -1,6 +1,8 @@
 package command
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -34,6 +36,17 @@ func defaultAuditFile(server, goos string, environ []string) (string, error) {
 			"Name a file with --audit-log, or write --audit-log off")
 	}
 	return filepath.Join(dir, project, "audit", server+".jsonl"), nil
+}
+
+// anchor is where the state says how far a log has come, apart from the log itself. Empty: nowhere.
+func (a *app) anchor(file string) string {
+	dir := stateDir(runtime.GOOS, a.env.Environ)
+	path, err := filepath.Abs(file)
+	if dir == "" || err != nil {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(path))
+	return filepath.Join(dir, project, "anchors", hex.EncodeToString(sum[:16]))
 }
 
 // project is the directory of all servers within the user's state directory.
