@@ -51,7 +51,7 @@ func TestALogThatWasRemovedIsMissed(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		do   func(t *testing.T, dir string, l *audit.Log) // l has 30 events
-		lost int                                           // event that is missed first; 0: none
+		lost int                                          // event that is missed first; 0: none
 	}{
 		{"nothing", func(t *testing.T, dir string, l *audit.Log) { recordSome(t, l, 1) }, 0},
 		{"a new start", func(t *testing.T, dir string, l *audit.Log) {
