@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/multiollama/mcp-server/shared/command"
+	"github.com/multiollama/mcp-server/shared/fault"
 )
 
 // checks are the lines of doctor about what holds commands.
@@ -12,6 +13,10 @@ func (s *shell) checks() []command.Check {
 	s.unheld = true // until it was seen otherwise
 	if s.settings.Text("sandbox") == "off" {
 		return append(checks, command.Check{Verdict: command.Warn, Subject: "sandbox", Text: "is off: commands can do what the user can", Fix: "Leave --sandbox out"})
+	}
+	if err := s.stateApart(); err != nil {
+		f := fault.From(err)
+		checks = append(checks, command.Check{Verdict: command.Bad, Subject: "state", Text: f.Msg, Fix: f.Do})
 	}
 	s.openSandbox()
 	if err := s.box.wait(); err != nil {

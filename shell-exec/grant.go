@@ -36,7 +36,7 @@ func holdOf(set *settings.Set) policy.Hold {
 // grant is what a yes gives one command beyond what all commands have.
 type grant struct {
 	read, write []*confine.Grant // files, open since before the question
-	program     string   // to be run outside the sandbox; "" for none
+	program     string           // to be run outside the sandbox; "" for none
 }
 
 // grant finds what a yes to d would have to open beyond rules, or why it cannot.
@@ -82,7 +82,7 @@ func (s *shell) openable(f policy.Finding) (*confine.Grant, error) {
 		return nil, err
 	}
 	info, err := os.Lstat(file.Path())
-	if err != nil || !info.Mode().IsRegular() || beneath(file.Path(), []string{"/proc", "/sys", "/dev"}) || s.own(file.Path()) {
+	if err != nil || !info.Mode().IsRegular() || beneath(file.Path(), []string{"/proc", "/sys", "/dev"}) || s.belongs(file.Path()) {
 		return nil, errors.Join(err, os.ErrInvalid)
 	}
 	flag := os.O_RDONLY
@@ -96,9 +96,9 @@ func (s *shell) openable(f policy.Finding) (*confine.Grant, error) {
 	return file, errors.Join(opened.Close(), file.Check())
 }
 
-// own says that a file belongs to the servers: their state, audit log, and configuration.
-func (s *shell) own(file string) bool {
-	own := []string{s.state, s.settings.Text("audit-log"), s.settings.Text("config"), s.settings.Text("policy")}
+// belongs says that a file belongs to the servers: their state, audit log, and configuration.
+func (s *shell) belongs(file string) bool {
+	own := []string{s.own.State, s.settings.Text("audit-log"), s.settings.Text("config"), s.settings.Text("policy")}
 	return beneath(file, slices.DeleteFunc(own, func(name string) bool { return !filepath.IsAbs(name) }))
 }
 

@@ -88,7 +88,7 @@ func open(_ context.Context, s *settings.Set, own command.Own) (*command.Service
 	if err != nil {
 		return nil, err
 	}
-	sh := &shell{settings: s, state: own.State}
+	sh := &shell{settings: s, own: own}
 	if err := sh.prepare(roots.Dirs(), scope); err != nil {
 		return nil, closing(err, roots)
 	}

@@ -197,6 +197,9 @@ func resolved(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
 	}
+	if up := filepath.Dir(path); up != path { // what is not there yet lies where its directory does
+		return filepath.Join(resolved(up), filepath.Base(path))
+	}
 	return filepath.Clean(path)
 }
 
@@ -287,7 +290,7 @@ func (a *app) auditing(set *settings.Set) []Check {
 	if err != nil {
 		return []Check{bad("audit log", err)}
 	}
-	log, err := audit.Open(file, audit.Options{})
+	log, err := audit.Open(file, audit.Options{Anchor: a.anchor(file)})
 	if err != nil {
 		return []Check{{Bad, "audit log", file + " cannot be written: " + fault.From(err).Msg, "Name another file with --audit-log"}}
 	}

@@ -60,7 +60,9 @@ type Program struct {
 // Own is what belongs to the program itself rather than to what it serves.
 type Own struct {
 	State string   // directory where the servers keep what outlasts them; it need not exist; empty: none
-	Files []string // globs of what no tool may change: that directory, the audit log, the configuration
+	Files []string // globs of what no tool may reach: that directory, the audit log, the configuration, tokens and key
+
+	settings []string // of these the files that the settings name
 }
 
 // Service is a server that is open and not yet serving.
@@ -234,7 +236,11 @@ func (a *app) report(err error) int {
 
 // open is the service that set asks for, with its vocabulary picked.
 func (a *app) open(ctx context.Context, set *settings.Set) (*Service, error) {
-	service, err := a.Open(ctx, set, a.own(set))
+	own := a.own(set)
+	if err := CheckState(own.State); err != nil {
+		return nil, err
+	}
+	service, err := a.Open(ctx, set, own)
 	if err != nil || service.Vocabulary.Name != "" {
 		return service, err
 	}

@@ -29,7 +29,7 @@ func BenchmarkEcho(b *testing.B) {
 	starter, done, err := held()
 	must(b, err)
 	defer done()
-	store, err := output.Open(dir+"/stored", output.Limits{}, time.Now)
+	store, err := output.Open(dir+"/stored", "p", output.Limits{}, time.Now)
 	must(b, err)
 	defer store.Close()
 	for name, kept := range map[string]*output.Store{"kept": store, "not kept": nil} {

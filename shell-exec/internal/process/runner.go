@@ -22,8 +22,9 @@ type Config struct {
 	Store   *output.Store // nil: output beyond the answer is not kept
 	Limits  Limits
 
-	Jobs       string         // the private directory of detached jobs; "": there are none
-	Supervisor []string       // the command line of a program that calls Supervise
+	Jobs       string         // the private directory of detached jobs, of all projects; "": there are none
+	Project    string         // whose jobs this runner knows: a name of small letters and digits
+	Supervisor []string       // the command line of a program that calls Supervise; --job and the ID are added
 	Temp       *confine.Grant // of a supervisor: its temporary directory, which the job has in place of the server's
 }
 

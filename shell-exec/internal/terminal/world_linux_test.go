@@ -37,7 +37,7 @@ func newWorld(t testing.TB, change ...func(*Config)) *world {
 	box, _, err := sandbox.New(sandbox.Options{Mode: sandbox.Auto, Level: 1, Home: t.TempDir()})
 	must(t, err)
 	t.Cleanup(func() { must(t, box.Close()) })
-	store, err := output.Open(filepath.Join(t.TempDir(), "outputs"), output.Limits{}, time.Now)
+	store, err := output.Open(filepath.Join(t.TempDir(), "outputs"), "p", output.Limits{}, time.Now)
 	must(t, err)
 	t.Cleanup(func() { must(t, store.Close()) })
 	c := Config{Starter: process.Sandboxed(box), Open: box.Terminal, Store: store}
