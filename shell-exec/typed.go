@@ -72,6 +72,7 @@ func (s *shell) judgeLines(ctx context.Context, g cmdline.Grammar, p terminal.Pe
 		if asks && agreed == "" {
 			agreed = text
 		}
+		v.Moves = v.Moves || d.Moves()
 		if d.Lasting() && !slices.ContainsFunc(v.Lasting, func(longer string) bool { return strings.HasSuffix(longer, "\n"+text) }) {
 			v.Lasting = append(v.Lasting, text)
 		}
@@ -79,6 +80,7 @@ func (s *shell) judgeLines(ctx context.Context, g cmdline.Grammar, p terminal.Pe
 	})
 	if err == nil && (p.Unknown || p.Ends && !v.Complete) {
 		err = s.agreeUnknown(ctx, b, p)
+		v.Moves, v.Lasting = true, append(v.Lasting, policy.UnknownKeys)
 	}
 	return v, b.Told(err)
 }

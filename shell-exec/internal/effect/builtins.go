@@ -12,15 +12,22 @@ import (
 )
 
 func (r *reader) cd(s *scope, c *call) {
-	if c.name == "popd" {
+	r.moves = true
+	if len(c.words) != 1 && c.name != "cd" || c.name == "popd" || c.name == "chdir" {
 		s.dir = ""
 		return
 	}
-	to := ""
+	to, operands := "", 0
 	for _, w := range c.words {
-		if w.Text == "-" {
-			s.dir = ""
+		if w.Text == "-" || len(w.Text) > 1 && strings.IndexByte("+-", w.Text[0]) >= 0 && isNumber(w.Text[1:]) {
+			s.dir = "" // one of those before
 			return
+		}
+		if !strings.HasPrefix(w.Text, "-") {
+			if operands++; operands > 1 { // an error, or a replacement
+				s.dir = ""
+				return
+			}
 		}
 		if !strings.HasPrefix(w.Text, "-") {
 			to = w.Text
@@ -207,6 +214,7 @@ func (r *reader) unset(s *scope, c *call) {
 }
 
 func (r *reader) readBuiltin(s *scope, c *call) {
+	r.waits = r.waits || s.input.kind == nothing
 	for _, o := range c.args.Options {
 		if o.Name == "-a" && o.Valued && syntax.ValidName(o.Value.Text) {
 			s.set(o.Value.Text, unknownValue)
@@ -269,6 +277,9 @@ func (r *reader) declareBuiltin(s *scope, c *call) {
 
 // testBuiltin: [ -v a[…] ] and [ a[…] -eq 1 ] evaluate the subscript.
 func (r *reader) testBuiltin(s *scope, c *call) {
+	if (c.name == "test" || c.name == "[") && len(c.words) > 1 && (c.words[0].Text == "-v" || c.words[0].Text == "-R") {
+		r.evaluates(s, []string{c.words[1].Text}, c.span)
+	}
 	if c.name == "wait" || c.name == "getopts" {
 		r.subscript(s, cmdline.Texts(c.words), c.span)
 	}

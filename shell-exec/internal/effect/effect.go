@@ -62,6 +62,7 @@ type Report struct {
 	Commands   []Command
 	Unreadable error // why the text as a whole could not be read
 	Lasting    bool  // later texts at the same prompt must be judged with this one as their past
+	Moves      bool    // the shell may be in another directory after it
 	Steps      int   // the work that it took
 }
 
@@ -77,7 +78,7 @@ func OfText(w World, text string) (Report, error) {
 			r.recall(s)
 		}
 		r.whole(s, text)
-		r.report.Lasting = r.lasting(text)
+		r.report.Lasting, r.report.Moves = r.lasting(text), r.moves
 	})
 	return r.report, nil
 }
@@ -122,7 +123,7 @@ func newReader(w World) (*reader, *scope, error) {
 		decodedTexts: map[string]bool{},
 	}
 	s := &scope{vars: &variables{own: map[string]value{}}, functions: map[string]function{}, aliases: map[string]alias{},
-		dir: w.Dir, params: []cmdline.Word{}, exact: true, grammar: w.Grammar}
+		dir: w.Dir, params: []cmdline.Word{}, exact: true, grammar: w.Grammar, prompt: w.Typed}
 	if w.Input != "" {
 		s.input = flow{kind: literal, text: w.Input}
 	}

@@ -41,7 +41,7 @@ type Decision struct {
 	verdict  Verdict
 	id       string
 
-	incomplete, lasting bool
+	incomplete, lasting, moves bool
 }
 
 func (d *Decision) add(f Finding) { d.findings = append(d.findings, f) }
@@ -96,9 +96,15 @@ func (d Decision) Commands() []effect.Command { return slices.Clone(d.commands) 
 // quote, a here-document or a loop is still open. The verdict is about what is there.
 func (d Decision) Incomplete() bool { return d.incomplete }
 
-// Lasting says that the text defines functions or aliases, or changes how words are
-// split: once typed, it is part of the past of what is typed next.
+// Lasting says that the text defines functions or aliases, or changes how a shell reads
+// later lines: once typed, it is part of the past of what is typed next.
 func (d Decision) Lasting() bool { return d.lasting }
+
+// Moves says that the shell may be in another directory after the text.
+func (d Decision) Moves() bool { return d.moves }
+
+// UnknownKeys is a text of a past of which nobody knows what it ran.
+const UnknownKeys = "\x00"
 
 // ID names the decision: the same command, in the same surroundings, asked for the same
 // reasons, has the same ID.
