@@ -198,7 +198,7 @@ func (r *reader) callFunction(s *scope, c *call, body *syntax.Stmt) {
 
 // program follows a program by its row of the table.
 func (r *reader) program(s *scope, c *call) {
-	if s.prompt && isBuiltin(c.path.Text) {
+	if s.prompt && IsBuiltin(c.path.Text) {
 		r.builtin(s, c)
 	} else {
 		defer func(was bool) { s.prompt = was }(s.prompt)

@@ -62,7 +62,7 @@ type Report struct {
 	Commands   []Command
 	Unreadable error // why the text as a whole could not be read
 	Lasting    bool  // later texts at the same prompt must be judged with this one as their past
-	Moves      bool    // the shell may be in another directory after it
+	Moves      bool  // the shell may be in another directory after it
 	Steps      int   // the work that it took
 }
 

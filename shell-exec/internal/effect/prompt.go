@@ -23,12 +23,13 @@ func (r *reader) recall(s *scope) {
 	}
 	before.recalling, then.params = true, nil
 	for _, text := range r.world.Past {
+		before.moves, before.waits = false, false
 		then.vars = &variables{own: map[string]value{}} // what was typed between these texts is not here
 		read := cmdline.AtPrompt(text, then.grammar)
 		if read == nil {
 			before.guarded(then, len(text), func() { read = before.script(then, text) })
 		}
-		r.lost = r.lost || read != nil || before.report.Unreadable != nil || before.tooBig || before.steered
+		r.lost = r.lost || read != nil || before.report.Unreadable != nil || before.tooBig || before.steered || before.moves && before.waits
 		s.splitting = s.splitting || strings.Contains(text, "IFS")
 		s.searching = s.searching || strings.Contains(text, "CDPATH")
 		r.lost = r.lost || before.rewrites

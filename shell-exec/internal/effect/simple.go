@@ -133,7 +133,7 @@ func (r *reader) patternName(s *scope, glob *syntax.ExtGlob, span cmdline.Span) 
 func (r *reader) keeps(s *scope, name string) bool {
 	_, function := s.functions[name]
 	_, alias := s.aliases[name]
-	return name == "" || function || alias || isBuiltin(name) && !slices.Contains(restoring, name)
+	return name == "" || function || alias || IsBuiltin(name) && !slices.Contains(restoring, name)
 }
 
 // assign reads NAME=value, for the shell or for one command's environment.

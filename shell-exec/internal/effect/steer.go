@@ -56,8 +56,8 @@ var harmless = sync.OnceValue(func() map[string]*regexp.Regexp {
 	return all
 })
 
-// isBuiltin says that a shell runs the command of that name itself.
-func isBuiltin(name string) bool {
+// IsBuiltin says that a shell runs the command of that name itself.
+func IsBuiltin(name string) bool {
 	_, other := harmless()[name]
 	return other || slices.Contains(free, name) || slices.Contains(naming, name)
 }
