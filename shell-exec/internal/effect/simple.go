@@ -318,8 +318,9 @@ func (r *reader) declaredText(s *scope, a *syntax.Assign, variant, letters strin
 		}
 		return false
 	}
-	for _, t := range r.flat(s, a.Value) {
-		r.named(s, &call{name: variant, span: s.span(a)}, cmdline.At(t, s.span(a)))
+	for _, w := range r.word(s, a.Value) {
+		t := w.Text
+		r.named(s, &call{name: variant, span: s.span(a)}, w)
 		if strings.HasPrefix(t, "-") && strings.Contains(t, "x") {
 			return true
 		}

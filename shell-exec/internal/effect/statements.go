@@ -16,8 +16,9 @@ func (r *reader) statement(s *scope, st *syntax.Stmt) {
 	if !r.spend(s, 1) {
 		return
 	}
-	input := s.input
-	defer func() { s.input = input }()
+	input, redirected := s.input, s.redirected
+	defer func() { s.input, s.redirected = input, redirected }()
+	s.redirected = len(st.Redirs) > 0
 	targets := r.redirects(s, st)
 	if len(targets) == 0 {
 		r.compound(s, st)

@@ -44,7 +44,7 @@ var harmless = sync.OnceValue(func() map[string]*regexp.Regexp {
 		"bind":     `(-[lpPsSvVX]+( |$))*`,
 		"complete": `(-p)?`,
 		"enable":   `(-[aps]+)?`,
-		"hash":     `((-[lrt]+|[\w.+-]*\w)( |$))*`,
+		"hash":     `((-[lrt]+|\w[\w.+-]*)( |$))*`,
 		"fc":       `-[lnr]*l[nr]*( -?\d+)*`,
 		"history":  `\d*`,
 		"trap":     `(-[lp]+( \w+)*|-( \w+)+)?`,
@@ -79,7 +79,7 @@ func (r *reader) sets(s *scope, name string, plainly bool, span cmdline.Span) {
 	case !s.prompt || plainly && slices.Contains(followed, name):
 	case name == "PATH" && plainly: // whoever agrees to it knows what it is
 		r.flag(s, RunHijacked, "PATH decides which programs the names in later lines mean", span)
-	case cmdline.Unknown(base):
+	case strings.ContainsFunc(base, cmdline.IsMark):
 		r.steer(s, "setting a variable that is not known before", span)
 	case slices.ContainsFunc(watched, func(p string) bool { ok, err := path.Match(p, base); return ok || err != nil }), !plainly && runs(base):
 		r.steer(s, "setting "+base, span)
@@ -101,7 +101,7 @@ func (r *reader) builtin(s *scope, c *call) {
 		}
 		return
 	}
-	if pattern, other := harmless()[c.name]; other && !pattern.MatchString(text) {
+	if pattern, other := harmless()[c.name]; other && (!pattern.MatchString(text) || c.name == "exec" && s.redirected) {
 		r.steer(s, strings.TrimSpace(c.name+" "+cmdline.Show(text)), c.span)
 	}
 	if c.name == "alias" && slices.ContainsFunc(c.words, func(w cmdline.Word) bool { name, _, _ := strings.Cut(w.Text, "="); return cmdline.Unknown(name) }) {
