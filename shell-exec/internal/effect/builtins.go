@@ -12,7 +12,7 @@ import (
 )
 
 func (r *reader) cd(s *scope, c *call) {
-	r.moves = true
+	defer func() { r.report.Dirs = append(r.report.Dirs, s.dir) }()
 	if len(c.words) != 1 && c.name != "cd" || c.name == "popd" || c.name == "chdir" {
 		s.dir = ""
 		return

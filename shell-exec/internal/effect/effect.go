@@ -60,10 +60,10 @@ type Command struct {
 type Report struct {
 	Effects    []Effect
 	Commands   []Command
-	Unreadable error // why the text as a whole could not be read
-	Lasting    bool  // later texts at the same prompt must be judged with this one as their past
-	Moves      bool  // the shell may be in another directory after it
-	Steps      int   // the work that it took
+	Unreadable error    // why the text as a whole could not be read
+	Lasting    bool     // later texts at the same prompt must be judged with this one as their past
+	Dirs       []string // that the shell may change to; "" is one that is not known
+	Steps      int      // the work that it took
 }
 
 // OfText reads a script.
@@ -78,7 +78,7 @@ func OfText(w World, text string) (Report, error) {
 			r.recall(s)
 		}
 		r.whole(s, text)
-		r.report.Lasting, r.report.Moves = r.lasting(text), r.moves
+		r.report.Lasting = r.lasting(text)
 	})
 	return r.report, nil
 }

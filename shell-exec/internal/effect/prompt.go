@@ -23,13 +23,13 @@ func (r *reader) recall(s *scope) {
 	}
 	before.recalling, then.params = true, nil
 	for _, text := range r.world.Past {
-		before.moves, before.waits = false, false
+		before.report.Dirs, before.waits = nil, false
 		then.vars = &variables{own: map[string]value{}} // what was typed between these texts is not here
 		read := cmdline.AtPrompt(text, then.grammar)
 		if read == nil {
 			before.guarded(then, len(text), func() { read = before.script(then, text) })
 		}
-		r.lost = r.lost || read != nil || before.report.Unreadable != nil || before.tooBig || before.steered || before.moves && before.waits
+		r.lost = r.lost || read != nil || before.report.Unreadable != nil || before.tooBig || before.steered || len(before.report.Dirs) > 0 && before.waits
 		s.splitting = s.splitting || strings.Contains(text, "IFS")
 		s.searching = s.searching || strings.Contains(text, "CDPATH")
 		r.lost = r.lost || before.rewrites
@@ -105,8 +105,9 @@ func isPlain(text string) bool {
 	})
 }
 
-// reserved are words that an alias of their name takes from the shell's grammar.
-var reserved = strings.Fields(`! { } [[ ]] if then else elif fi for while until do done case esac in select function time coproc`)
+// reserved are words with a grammar of their own. An alias, or of the last ones a function, takes it from them.
+var reserved = strings.Fields(`! { } [[ ]] if then else elif fi for while until do done case esac in select function time coproc
+	declare export let local nameref readonly typeset`)
 
 // promptShell is a shell that is started to be typed at: what is typed will be judged.
 func (r *reader) promptShell(s *scope, c *call) bool {

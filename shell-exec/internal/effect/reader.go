@@ -46,7 +46,6 @@ type reader struct {
 	external     bool            // the next call is not of a function or an alias
 	recalling    bool            // what is read has been typed before
 	steered      bool            // it changes how later lines at the prompt are read
-	moves        bool            // it may have changed the directory
 	waits        bool            // it reads what is typed
 	defines      bool            // it has defined a function or an alias
 	rewrites     bool            // an alias changes the grammar
@@ -127,7 +126,7 @@ func (r *reader) whole(s *scope, text string) {
 	}
 	if err == nil {
 		r.uncalled(s)
-		if r.moves && r.waits && s.prompt {
+		if len(r.report.Dirs) > 0 && r.waits && s.prompt {
 			r.steer(s, "reading a line and changing the directory", cmdline.Span{End: len(text)})
 		}
 		return

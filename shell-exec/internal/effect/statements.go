@@ -1,6 +1,8 @@
 package effect
 
 import (
+	"slices"
+
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
@@ -274,6 +276,10 @@ func (r *reader) define(s *scope, c *syntax.FuncDecl) {
 		r.defines = true
 		if name.Value == "command_not_found_handle" {
 			r.steer(s, name.Value, s.span(c))
+		}
+		if slices.Contains(reserved, name.Value) {
+			r.rewrites = true
+			r.flag(s, Unreadable, "a function that takes the name "+name.Value+" from the shell's grammar", s.span(c))
 		}
 		s.functions[name.Value] = function{bodies: bodies[:min(len(bodies), maxTexts)]}
 		if multiplies(name.Value, c.Body) {

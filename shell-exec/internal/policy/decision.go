@@ -41,7 +41,8 @@ type Decision struct {
 	verdict  Verdict
 	id       string
 
-	incomplete, lasting, moves bool
+	incomplete, lasting bool
+	dirs                []string
 }
 
 func (d *Decision) add(f Finding) { d.findings = append(d.findings, f) }
@@ -100,8 +101,8 @@ func (d Decision) Incomplete() bool { return d.incomplete }
 // later lines: once typed, it is part of the past of what is typed next.
 func (d Decision) Lasting() bool { return d.lasting }
 
-// Moves says that the shell may be in another directory after the text.
-func (d Decision) Moves() bool { return d.moves }
+// Dirs are the directories that the shell may change to; "" is one that is not known.
+func (d Decision) Dirs() []string { return slices.Clone(d.dirs) }
 
 // UnknownKeys is a text of a past of which nobody knows what it ran.
 const UnknownKeys = "\x00"

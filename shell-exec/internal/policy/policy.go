@@ -100,7 +100,7 @@ func (p *Policy) Judge(r Request) Decision {
 		return d.sealed()
 	}
 	d.commands = report.Commands
-	d.incomplete, d.lasting, d.moves = isIncomplete(report.Unreadable), report.Lasting, report.Moves
+	d.incomplete, d.lasting, d.dirs = isIncomplete(report.Unreadable), report.Lasting, report.Dirs
 	p.weigh(&d, report)
 	return d.sealed()
 }

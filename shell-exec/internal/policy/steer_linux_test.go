@@ -2,7 +2,6 @@ package policy_test
 
 import (
 	"errors"
-	"flag"
 	"io"
 	"os"
 	"os/exec"
@@ -180,10 +179,6 @@ func TestWhatSteersAShellIsStopped(t *testing.T) {
 		}
 	}
 	made, real := len(all), map[string]int{}
-	if *only {
-		all = nil
-		made = 0
-	}
 	for _, a := range others {
 		if _, err := exec.LookPath(shellArgs[a.shell][0]); err == nil {
 			all = append(all, a)
@@ -290,5 +285,3 @@ func TestEveryBuiltinIsKnown(t *testing.T) {
 		}
 	}
 }
-
-var only = flag.Bool("only", false, "")
