@@ -100,7 +100,7 @@ func TestWhatIsTypedIsJudged(t *testing.T) {
 	d := h.sit(h.start(), nil)
 	for line, code := range map[string]string{
 		"rm -rf /": "SECURITY_001", "git push --force": "SECURITY_003", "echo $(rm -rf ~)": "SECURITY_001", "sudo id": "SECURITY_003",
-		"cd .git; head -1\ncd " + h.dir + "\nrm -rf objects": "SECURITY_001", "cd .git\nhead -1\ncd ..\nrm -rf objects": "SECURITY_001",
+		"cd .git; head -1\ncd " + h.dir + "\nrm -rf objects": "SECURITY_003", "cd .git\nhead -1\ncd ..\nrm -rf objects": "SECURITY_003",
 		"true; rm -rf ~\ntrue": "SECURITY_001", "true\nrm -rf ~\nfor i in 1; do": "SECURITY_001",
 	} {
 		if a := d.types(line); a.Error.Code != code {

@@ -277,8 +277,8 @@ func (r *reader) declareBuiltin(s *scope, c *call) {
 
 // testBuiltin: [ -v a[…] ] and [ a[…] -eq 1 ] evaluate the subscript.
 func (r *reader) testBuiltin(s *scope, c *call) {
-	if (c.name == "test" || c.name == "[") && len(c.words) > 1 && (c.words[0].Text == "-v" || c.words[0].Text == "-R") {
-		r.evaluates(s, []string{c.words[1].Text}, c.span)
+	if at := slices.IndexFunc(c.words, func(w cmdline.Word) bool { return strings.HasPrefix(w.Text, "-") && strings.Contains(w.Text, "x") }); c.name == "jobs" && at >= 0 {
+		r.call(s, c.words[at+1:], c.span) // jobs -x runs a command
 	}
 	if c.name == "wait" || c.name == "getopts" {
 		r.subscript(s, cmdline.Texts(c.words), c.span)
@@ -286,11 +286,24 @@ func (r *reader) testBuiltin(s *scope, c *call) {
 	if c.name != "test" && c.name != "[" {
 		return
 	}
+	r.perhapsVariable(s, c)
 	evaluates := slices.ContainsFunc(c.words, func(w cmdline.Word) bool {
 		return slices.Contains([]string{"-v", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"}, w.Text)
 	})
 	if evaluates {
 		r.subscript(s, cmdline.Texts(c.words), c.span)
+	}
+}
+
+// perhapsVariable is test -v at a prompt, where a word that is not known may be the -v, and one that splits all of it.
+func (r *reader) perhapsVariable(s *scope, c *call) {
+	for i, w := range c.words {
+		if s.grammar == cmdline.Bash && strings.Contains(w.Text, gap) {
+			r.evaluates(s, []string{w.Text}, c.span)
+		}
+		if next := i + 1; next < len(c.words) && (w.Text == "-v" || w.Text == "-R" || cmdline.OnlyUnknown(w.Text) && len(c.words) == 2+strings.Count(c.name, "[")) {
+			r.evaluates(s, []string{c.words[next].Text}, c.span)
+		}
 	}
 }
 

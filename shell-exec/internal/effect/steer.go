@@ -74,7 +74,10 @@ func (r *reader) steer(s *scope, what string, span cmdline.Span) {
 
 // sets is an assignment to a variable. plainly says that it is written NAME=value.
 func (r *reader) sets(s *scope, name string, plainly bool, span cmdline.Span) {
-	base, _, _ := strings.Cut(name, "[")
+	base, subscript, _ := strings.Cut(name, "[")
+	if subscript = strings.TrimSuffix(subscript, "]"); base != name && subscript != "@" && subscript != "*" {
+		r.evaluates(s, []string{subscript}, span)
+	}
 	switch {
 	case !s.prompt || plainly && slices.Contains(followed, name):
 	case name == "PATH" && plainly: // whoever agrees to it knows what it is
@@ -114,7 +117,10 @@ var declaring = regexp.MustCompile(`^[-+][xgapAF]+$`)
 
 // named is a word that a builtin may take for a variable to set, or for an option with one in it: -aNAME.
 func (r *reader) named(s *scope, c *call, w cmdline.Word) {
-	text, _, assigns := strings.Cut(w.Text, "=")
+	text, value, assigns := strings.Cut(w.Text, "=")
+	if s.grammar == cmdline.Bash && assigns && strings.IndexAny(value, "("+hole+gap) == 0 {
+		r.evaluates(s, []string{value}, c.span) // a list, with subscripts
+	}
 	switch {
 	case strings.HasPrefix(text, "-") && slices.Contains(strings.Fields("declare typeset local export"), c.name):
 		if !declaring.MatchString(text) && !(c.name == "export" && text == "-n") {

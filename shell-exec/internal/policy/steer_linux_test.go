@@ -76,7 +76,8 @@ var others = []attack{
 	{"bash", "read -r v < f\nexport {PROMPT_COMMAND,x}=\"$v\"\ntrue"}, {"bash", "read -r v < f\ndeclare {x,PROMPT_COMMAND}=\"$v\"\ntrue"}, {"bash", "touch PS1\nread -r PS[1] < p\ntrue"}, {"bash", "touch PS1\nread -r P*1 < p\ntrue"},
 	{"bash", "read -r v < f\nn='x=1 PROMPT_COMMAND='\nexport $n\"$v\"\ntrue"}, {"bash", "n='-v PROMPT_COMMAND'\nprintf $n ./x\ntrue"}, {"bash", "x=; exec $x < f"}, {"bash", "exec nonexist < f"}, {"bash", "exec -- < f"},
 	{"bash", "exec -a x < f"}, {"bash", "read -r v < f\ntypeset -xg {PROMPT_COMMAND,x}=\"$v\"\ntrue"}, {"bash", "hash -p x ll; cd .\nll"}, {"bash", "f() { alias ll='rm -rf'; }\nf\nll .git"}, {"bash", "unalias ll; alias ls=\"ll \" ll='rm -rf .git'\nls"},
-	{"sh", "x=; exec $x < f"}, {"sh", "read -r PS1 < p\ntrue"}, {"sh", "for PS1 in \"$(cat p)\"; do :; done\ntrue"}, {"sh", "read -r v < p\nexport PS1=\"$v\"\ntrue"}, {"sh", "read -r v < p\nn=PS1; export \"$n=$v\"\ntrue"}, {"sh", "unset PS1; : \"${PS1:=$(cat p)}\"\ntrue"},
+	{"bash", "jobs -x ./x -rf; jobs -x rm -rf .git"}, {"bash", "v='-v a[$(./x)] -o x'\n[ $v = y ]"}, {"bash", "read -r v < i\no=-v\ntest \"$o\" \"$v\""}, {"bash", "v='([a[$(./x)]]=1)'\ndeclare -a \"x=$v\""},
+	{"bash", "read -r v < i\nx=([v]=1)"}, {"bash", "read -r v < i\ntest x = x -a -v \"$v\""}, {"sh", "x=; exec $x < f"}, {"sh", "read -r PS1 < p\ntrue"}, {"sh", "for PS1 in \"$(cat p)\"; do :; done\ntrue"}, {"sh", "read -r v < p\nexport PS1=\"$v\"\ntrue"}, {"sh", "read -r v < p\nn=PS1; export \"$n=$v\"\ntrue"}, {"sh", "unset PS1; : \"${PS1:=$(cat p)}\"\ntrue"},
 	{"sh", "read -r PS2 < p\nif true\nthen :\nfi"}, {"sh", "read -r PS4 < p\nset -x\ntrue"}, {"sh", "read -r v < a\nalias \"$v\"\nll"}, {"sh", "exec < f"}, {"sh", "exec 3<f\nexec <&3"}, {"sh", "read -r v < f\ntrap \"$v\" EXIT\nexit"}, {"sh", "trap './x' EXIT\nexit"},
 	{"sh", "PATH=b:$PATH\nll"}, {"sh", "read -r PATH < d\nll"}, {"sh", "read -r v < p\nPS1=$v :\ntrue"}, {"sh", "read -r v < f\neval \"$v\""}, {"sh", "chdir .git; rm -rf objects; chdir ..; rmdir .git/objects .git; rm -rf .git"}, {"sh", "read -r v < f\nalias ll=\"$v\"\nll"},
 	{"sh", "alias ll='rm -rf'\nll .git"}, {"sh", "read -r v < p\nreadonly PS1=\"$v\"\ntrue"}, {"sh", "f() { read -r PS1 < p; }\nf\ntrue"}, {"sh", "cp x ll\nunset PATH\nll"},
@@ -282,6 +283,20 @@ func TestEveryBuiltinIsKnown(t *testing.T) {
 			} else if shell.grammar == cmdline.Bash && !effect.IsBuiltin(name) {
 				t.Errorf("%s of %s is not known", name, shell.argv[0])
 			}
+		}
+	}
+}
+
+// testdata/steering.txt is lines that steer in ways that are too many, or too slow, to be typed at a shell.
+func TestNoLineThatSteersIsAllowed(t *testing.T) {
+	p := preset(t, "development")
+	lines, err := os.ReadFile("testdata/steering.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(lines)) {
+		if d := p.Judge(typed(strings.TrimSuffix(line, "\n"))); d.Verdict() == policy.Allow {
+			t.Errorf("allowed: %q", line)
 		}
 	}
 }
