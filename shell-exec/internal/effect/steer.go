@@ -16,7 +16,7 @@ import (
 // followed, a few harmless options, and variables that have no meaning to a shell. All else steers: it is flagged, and so
 // is every later line of that shell.
 
-// lasting variables that mean something to bash, dash, busybox, or the line editor of one: how a line is read, what a name
+// watched variables mean something to bash, dash, busybox, or the line editor of one: how a line is read, what a name
 // in it means, or what runs by itself. A * stands for any part of a name.
 var watched = strings.Fields(`PATH HOME SHELL PWD OLDPWD DIRSTACK IFS CDPATH FPATH ENV BASH* SHELLOPTS POSIXLY_CORRECT PROMPT* PS[0-9]*
 	HIST* hist* MAIL MAILPATH MAILCHECK TMOUT FCEDIT COMP_* COMPREPLY FUNCNAME FIGNORE GLOBIGNORE EXECIGNORE HOSTFILE IGNOREEOF ignoreeof
@@ -32,10 +32,10 @@ var restoring = strings.Fields("read echo printf test [ pwd")
 var free = strings.Fields(`: . [ alias bg break builtin caller cd chdir command continue dirs disown echo eval exit false fg help jobs kill
 	logout popd pushd pwd return shift source suspend test times true type ulimit umask unalias`)
 
-// naming builtins set or unset the variables that they name.
+// naming builtins set or unset the variables that they name, which are looked at.
 var naming = strings.Fields("declare export getopts local mapfile printf read readarray typeset unset wait")
 
-// harmless arguments of other builtins, joined by blanks. Without an entry there are none.
+// harmless arguments of the other builtins, joined by blanks. Those with an empty pattern are asked with any.
 var harmless = sync.OnceValue(func() map[string]*regexp.Regexp {
 	all := map[string]*regexp.Regexp{}
 	for name, pattern := range map[string]string{
