@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -60,9 +59,9 @@ func (b *box) Start(ctx context.Context, c sandbox.Command, f sandbox.Files) (pr
 }
 
 // Terminal is a pseudo-terminal for a command.
-func (b *box) Terminal() (ours, theirs *os.File, err error) {
+func (b *box) Terminal() (sandbox.Terminal, error) {
 	if err := b.wait(); err != nil {
-		return nil, nil, err
+		return sandbox.Terminal{}, err
 	}
 	return b.sandbox.Terminal()
 }

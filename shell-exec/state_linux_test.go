@@ -116,11 +116,11 @@ func TestStateIsNotGrantedToCommands(t *testing.T) {
 		words string // of the refusal; empty: it starts
 	}{
 		{"elsewhere", []string{"--allow-path", tree + "/work"}, ""},
-		{"the home", []string{"--allow-path", home}, "lies inside an allowed directory"},
-		{"the home by a link", []string{"--allow-path", tree + "/link"}, "lies inside an allowed directory"},
-		{"everything", []string{"--allow-path", "/"}, "lies inside an allowed directory"},
-		{"the home to be read", []string{"--allow-path", tree + "/work", "--read-path", home}, "lies inside an allowed directory"},
-		{"the directory of states", []string{"--allow-path", state}, "lies inside an allowed directory"},
+		{"the home", []string{"--allow-path", home, "--sandbox-level", "1"}, "lies inside an allowed directory"},
+		{"the home by a link", []string{"--allow-path", tree + "/link", "--sandbox-level", "1"}, "lies inside an allowed directory"},
+		{"everything", []string{"--allow-path", "/", "--sandbox-level", "1"}, "lies inside an allowed directory"},
+		{"the home to be read", []string{"--allow-path", tree + "/work", "--read-path", home, "--sandbox-level", "1"}, "lies inside an allowed directory"},
+		{"the directory of states", []string{"--allow-path", state, "--sandbox-level", "1"}, "lies inside an allowed directory"},
 		{"a part of it", []string{"--allow-path", state + "/mcp-server"}, "is a part of the servers' own state"},
 		{"a part of it at level 2", []string{"--allow-path", state + "/mcp-server/audit", "--sandbox-level", "2"}, "is a part of the servers' own state"},
 		{"without a sandbox", []string{"--allow-path", home, "--sandbox", "off"}, ""},
@@ -181,6 +181,51 @@ func TestALeftoverIsToldWithItsDeadline(t *testing.T) {
 		if !strings.Contains(out.Message, "still running; they are ended at 20") {
 			b, _ := json.Marshal(out)
 			t.Errorf("%s: %s %s", tool, b, r.Text)
+		}
+	}
+}
+
+// TestLevelTwoHidesTheStateFromCommands allows what the state lies in, by every name, and has commands try to
+// get at it: through the names, after moving what is above it, and with a link in its place.
+func TestLevelTwoHidesTheStateFromCommands(t *testing.T) {
+	for _, c := range []struct{ what, allow, read string }{
+		{"the home", "home", ""}, {"the home by a link", "link", ""}, {"everything", "", ""}, {"the home to be read", "work", "home"}, {"the directory of states", "home/.local/state", ""},
+	} {
+		tree := mcptest.Tree(t, "work/", "home/.local/state/mcp-server/audit/other.jsonl=hunter2\n")
+		home := filepath.Join(tree, "home")
+		must(t, os.Symlink(home, filepath.Join(tree, "link")))
+		must(t, os.Chmod(filepath.Join(home, ".local/state/mcp-server"), 0o700))
+		must(t, os.Chmod(filepath.Join(home, ".local/state/mcp-server/audit"), 0o700))
+		args := []string{"--allow-path", "/" + filepath.Join(tree, c.allow), "--sandbox-level", "2"}
+		if c.allow == "" {
+			args[1] = "/"
+		}
+		if c.read != "" {
+			args = append(args, "--read-path", filepath.Join(tree, c.read))
+		}
+		h := mcptest.Options{Env: []string{"XDG_STATE_HOME=" + filepath.Join(home, ".local/state"), "HOME=" + home}}.Start(t, "shell-exec", args...)
+		if r := h.Call("shell_exec", map[string]any{"command": "echo works; ls -d " + home + "/.local/state"}); !strings.Contains(r.Text, "works") || !strings.Contains(r.Text, home+"/.local/state") {
+			t.Errorf("%s: %s", c.what, r.Text) // else the rest says nothing
+		}
+		for _, command := range []string{
+			"cat %s/.local/state/mcp-server/audit/other.jsonl; ls -A %s/.local/state/mcp-server",
+			"rm -rf %s/.local/state/mcp-server/audit; echo x > %s/.local/state/mcp-server/x",
+			"mv %s/.local %s/moved; cat " + home + "/moved/state/mcp-server/audit/other.jsonl",
+			"cat " + home + "/moved/state/mcp-server/audit/other.jsonl",
+			"mkdir -p %s/.local; ln -s ../moved/state %s/.local/state; cat " + home + "/moved/state/mcp-server/audit/other.jsonl",
+		} {
+			r := h.Call("shell_exec", map[string]any{"command": strings.ReplaceAll(command, "%s", home)})
+			if strings.Contains(r.Text, "hunter2") || strings.Contains(r.Text, "jobs") {
+				t.Errorf("%s: %s: %s", c.what, command, r.Text)
+			}
+		}
+		found := false
+		for _, at := range []string{"/.local", "/moved"} {
+			text, err := os.ReadFile(home + at + "/state/mcp-server/audit/other.jsonl")
+			found = found || err == nil && string(text) == "hunter2\n"
+		}
+		if !found {
+			t.Errorf("%s: the state was changed", c.what)
 		}
 	}
 }

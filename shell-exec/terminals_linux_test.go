@@ -100,6 +100,7 @@ func TestWhatIsTypedIsJudged(t *testing.T) {
 	d := h.sit(h.start(), nil)
 	for line, code := range map[string]string{
 		"rm -rf /": "SECURITY_001", "git push --force": "SECURITY_003", "echo $(rm -rf ~)": "SECURITY_001", "sudo id": "SECURITY_003",
+		"cd .git; head -1\ncd " + h.dir + "\nrm -rf objects": "SECURITY_003", "cd .git\nhead -1\ncd ..\nrm -rf objects": "SECURITY_003",
 		"true; rm -rf ~\ntrue": "SECURITY_001", "true\nrm -rf ~\nfor i in 1; do": "SECURITY_001",
 	} {
 		if a := d.types(line); a.Error.Code != code {
@@ -122,6 +123,19 @@ func TestWhatIsTypedIsJudged(t *testing.T) {
 	d.types("sleep 1")
 	if a := d.types("rm -rf /"); a.Error.Code != "SECURITY_001" {
 		t.Errorf("typed ahead: %+v", a)
+	}
+	for _, line := range []string{"BASH_ALIASES[ll]=ls", "printf -v PROMPT_COMMAND ls", "read -r PS1 < f", "fc -s a=b", "bind '\"q\": \"x\"'", "shopt -u interactive_comments"} {
+		if a := d.types(line); a.Error.Code != "SECURITY_003" {
+			t.Errorf("%q: %+v", line, a.Error)
+		}
+	}
+	if a := d.types("true"); a.Error.Code != "" {
+		t.Errorf("after lines that were not typed: %+v", a.Error)
+	}
+	for _, name := range []string{"MAILPATH", "HISTFILE", "PROMPT_COMMAND"} {
+		if a := ask(t, d.client, "terminal_create", map[string]any{"environment_variables": map[string]string{name: "x"}}); a.Error.Code != "SECURITY_003" {
+			t.Errorf("%s: %+v", name, a.Error)
+		}
 	}
 	if a := ask(t, d.client, "shell_execute", map[string]any{"command": "rm -rf /", "create_terminal": true}); a.Error.Code != "SECURITY_001" {
 		t.Errorf("at the start: %+v", a)
@@ -178,6 +192,12 @@ func TestAPersonIsAskedAboutWhatIsTyped(t *testing.T) {
 		}
 		if a := ask(t, c, "shell_execute", map[string]any{"command": "git push --force", "create_terminal": true}); a.Error.Code != "" || len(questions) != 3 {
 			t.Errorf("%s, at the start: %+v after %q", era, a.Error, questions)
+		}
+		d = h.sit(c, nil)
+		d.types("true")
+		d.types("set -o posix")
+		if a := d.types("true"); a.Error.Code != "" || len(questions) != 5 || !strings.Contains(questions[4], "> true") {
+			t.Errorf("%s, after a line that changes the shell: %+v after %q", era, a.Error, questions)
 		}
 	}
 }

@@ -57,13 +57,14 @@ func (s *shell) judgeLines(ctx context.Context, g cmdline.Grammar, p terminal.Pe
 		Shell: policy.Shell{Grammar: g}, Dir: p.Dir, Home: s.home, Workspace: ground.dirs, Env: variables(p.Env), Links: links{}, Typed: true, Past: p.Past,
 		Hold: s.hold(b),
 	}
-	agreed := ""
+	agreed, dirs := "", []string{p.Dir}
 	v.Complete, err = p.Each(func(text string) (whole bool, err error) {
 		r.Text = text
-		d := b.Policy.Judge(r)
+		d, more := judgeIn(b.Policy, r, dirs)
 		if d.Incomplete() {
 			return false, nil
 		}
+		dirs = more
 		asks := d.Verdict() == policy.Ask
 		if !asks || !strings.HasSuffix(agreed, "\n"+text) { // what a person agreed to as a part is not asked again
 			q := toolkit.Question{}
@@ -82,11 +83,39 @@ func (s *shell) judgeLines(ctx context.Context, g cmdline.Grammar, p terminal.Pe
 		}
 		return true, nil
 	})
+	v.Moves = len(dirs) > 1
 	if err == nil && (p.Unknown || p.Ends && !v.Complete) {
 		err = s.agreeUnknown(ctx, b, p)
+		v.Moves, v.Lasting = true, append(v.Lasting, policy.UnknownKeys)
 	}
 	return v, b.Told(err)
 }
+
+// judgeIn judges a text in each of the directories that the texts before it lead to: a
+// program may have read some of them. It is the strictest decision, and where the text
+// leads to as well.
+func judgeIn(p *policy.Policy, r policy.Request, dirs []string) (policy.Decision, []string) {
+	strictest, more := policy.Decision{}, slices.Clone(dirs)
+	for i, dir := range dirs {
+		r.Dir = dir
+		d := p.Judge(r)
+		if i == 0 || d.Verdict() > strictest.Verdict() {
+			strictest = d
+		}
+		for _, to := range d.Dirs() {
+			if len(more) >= mostDirs {
+				to = ""
+			}
+			if !slices.Contains(more, to) {
+				more = append(more, to)
+			}
+		}
+	}
+	return strictest, more
+}
+
+// mostDirs are the directories that are followed; after them it is not known.
+const mostDirs = 8
 
 // agreeUnknown is about keys of which nobody can say what a shell makes of them: an
 // earlier line called back, a completion.

@@ -96,6 +96,9 @@ func (g *Grant) UnmarshalJSON(text []byte) error {
 // Path is the name without links. It says where the thing was when it was opened.
 func (g *Grant) Path() string { return g.real }
 
+// Name is the name as configured, absolute: there may be links in it.
+func (g *Grant) Name() string { return g.name }
+
 // IsDir reports whether it is a directory.
 func (g *Grant) IsDir() bool { return g.dir }
 

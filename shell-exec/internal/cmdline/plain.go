@@ -1,21 +1,25 @@
 package cmdline
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
 
 // Words that begin a construct, or stand before a command, in zsh or fish.
 var keywords = strings.Fields(`if then else elif fi for foreach while until do done case esac select function repeat time coproc nocorrect
-	begin end switch and or not in - always`)
+	begin end switch and or not in - always builtin command exec eval noglob`)
 
 // otherBuiltins do in zsh or fish what they do not do elsewhere, or exist only there.
 var otherBuiltins = map[Grammar][]string{
-	Zsh: strings.Fields(`alias autoload bindkey emulate fc functions hash history integer float typeset declare local export readonly
-		print printf r sched set setopt unsetopt trap vared zargs zcompile zle zmodload zmv zpty zsocket ztcp zstyle zf_rm zf_ln zf_mv
-		zf_chmod zf_chown zf_mkdir zf_rmdir enable disable whence where let read unset unfunction unhash`),
-	Fish: strings.Fields(`abbr alias argparse bind block breakpoint complete emit export fish_add_path fish_config fish_update_completions
-		fish_vi_key_bindings funced funcsave functions history read set set_color status string trap math path type printf vared`),
+	Zsh: strings.Fields(`alias autoload bindkey compadd comparguments compcall compctl compdescribe compfiles compgroups compquote compset comptags
+		comptry compvalues declare disable echotc echoti emulate enable export fc float functions getln getopts hash history integer let limit
+		local log print printf private pushln r read readonly rehash run-help sched set setopt shift trap ttyctl typeset unalias unfunction
+		unhash unlimit unset unsetopt vared whence where which which-command zargs zcompile zcurses zf_* zformat zftp zle zmodload zmv
+		zparseopts zprof zpty zregexparse zselect zsocket zstat zstyle zsystem ztcp ztie zuntie`),
+	Fish: strings.Fields(`_* abbr alias argparse bind block breakpoint cdh commandline complete contains_seq dirh down-or-search
+		edit_command_buffer emit export fish_* funced funcsave functions help history nextd open prevd prompt_* psub
+		read set set_color setenv status string suspend trap math path type printf up-or-search vared N_`),
 }
 
 // plainOnly accepts words without quotes, patterns and expansions, joined by ; && || |
@@ -53,7 +57,7 @@ func plainCommand(words []string, at int, g Grammar) error {
 			return &Unreadable{Offset: at, Why: "a word that zsh expands to a program's path"}
 		case i == 0 && strings.Contains(w, "="):
 			return &Unreadable{Offset: at, Why: "an assignment, which shells read differently"}
-		case i == 0 && (slices.Contains(keywords, w) || slices.Contains(otherBuiltins[g], w)):
+		case i == 0 && (slices.Contains(keywords, w) || slices.ContainsFunc(otherBuiltins[g], func(p string) bool { ok, err := path.Match(p, w); return ok || err != nil })):
 			return &Unreadable{Offset: at, Why: w + " means another thing in other shells"}
 		}
 	}

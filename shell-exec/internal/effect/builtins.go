@@ -12,15 +12,22 @@ import (
 )
 
 func (r *reader) cd(s *scope, c *call) {
-	if c.name == "popd" {
+	defer func() { r.report.Dirs = append(r.report.Dirs, s.dir) }()
+	if len(c.words) != 1 && c.name != "cd" || c.name == "popd" || c.name == "chdir" {
 		s.dir = ""
 		return
 	}
-	to := ""
+	to, operands := "", 0
 	for _, w := range c.words {
-		if w.Text == "-" {
-			s.dir = ""
+		if w.Text == "-" || len(w.Text) > 1 && strings.IndexByte("+-", w.Text[0]) >= 0 && isNumber(w.Text[1:]) {
+			s.dir = "" // one of those before
 			return
+		}
+		if !strings.HasPrefix(w.Text, "-") {
+			if operands++; operands > 1 { // an error, or a replacement
+				s.dir = ""
+				return
+			}
 		}
 		if !strings.HasPrefix(w.Text, "-") {
 			to = w.Text
@@ -207,6 +214,7 @@ func (r *reader) unset(s *scope, c *call) {
 }
 
 func (r *reader) readBuiltin(s *scope, c *call) {
+	r.waits = r.waits || s.input.kind == nothing
 	for _, o := range c.args.Options {
 		if o.Name == "-a" && o.Valued && syntax.ValidName(o.Value.Text) {
 			s.set(o.Value.Text, unknownValue)
@@ -269,17 +277,33 @@ func (r *reader) declareBuiltin(s *scope, c *call) {
 
 // testBuiltin: [ -v a[…] ] and [ a[…] -eq 1 ] evaluate the subscript.
 func (r *reader) testBuiltin(s *scope, c *call) {
+	if at := slices.IndexFunc(c.words, func(w cmdline.Word) bool { return strings.HasPrefix(w.Text, "-") && strings.Contains(w.Text, "x") }); c.name == "jobs" && at >= 0 {
+		r.call(s, c.words[at+1:], c.span) // jobs -x runs a command
+	}
 	if c.name == "wait" || c.name == "getopts" {
 		r.subscript(s, cmdline.Texts(c.words), c.span)
 	}
 	if c.name != "test" && c.name != "[" {
 		return
 	}
+	r.perhapsVariable(s, c)
 	evaluates := slices.ContainsFunc(c.words, func(w cmdline.Word) bool {
 		return slices.Contains([]string{"-v", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"}, w.Text)
 	})
 	if evaluates {
 		r.subscript(s, cmdline.Texts(c.words), c.span)
+	}
+}
+
+// perhapsVariable is test -v at a prompt, where a word that is not known may be the -v, and one that splits all of it.
+func (r *reader) perhapsVariable(s *scope, c *call) {
+	for i, w := range c.words {
+		if s.grammar == cmdline.Bash && strings.Contains(w.Text, gap) {
+			r.evaluates(s, []string{w.Text}, c.span)
+		}
+		if next := i + 1; next < len(c.words) && (w.Text == "-v" || w.Text == "-R" || cmdline.OnlyUnknown(w.Text) && len(c.words) == 2+strings.Count(c.name, "[")) {
+			r.evaluates(s, []string{c.words[next].Text}, c.span)
+		}
 	}
 }
 

@@ -118,6 +118,7 @@ func (r *reader) unclearName(s *scope, c *call) bool {
 		return r.unknownName(s, c)
 	case cmdline.Pattern(name):
 		r.advise(s, RunUnknown, "the program's name is a pattern", "Write the program's name", c.span)
+		r.steered = r.steered || s.prompt
 		pattern := classes.Replace(cmdline.Plain(c.name))
 		for _, n := range often {
 			if ok, err := path.Match(pattern, n); ok && err == nil && strings.Trim(pattern, "*") != "" {
@@ -146,6 +147,7 @@ func (r *reader) unknownName(s *scope, c *call) bool {
 		r.flag(s, RunDownloaded, "runs what it downloads", c.span)
 	}
 	r.advise(s, RunUnknown, "the program is not known before it runs", "Write the program's name", c.span)
+	r.steered = r.steered || s.prompt
 	for _, hint := range r.hints {
 		if name := strings.TrimSpace(hint); slices.Contains(often, name) {
 			r.call(s.within("…"), append([]cmdline.Word{c.path.With(name)}, c.words...), c.span)
@@ -196,6 +198,12 @@ func (r *reader) callFunction(s *scope, c *call, body *syntax.Stmt) {
 
 // program follows a program by its row of the table.
 func (r *reader) program(s *scope, c *call) {
+	if s.prompt && IsBuiltin(c.path.Text) {
+		r.builtin(s, c)
+	} else {
+		defer func(was bool) { s.prompt = was }(s.prompt)
+		s.prompt = false
+	}
 	if r.written(s, c) {
 		return
 	}

@@ -67,6 +67,7 @@ type Report struct {
 	Unreadable error    // why the text as a whole could not be read
 	Lasting    bool     // later texts at the same prompt must be judged with this one as their past
 	Alone      []string // the words of a text that is one command and nothing else; see alone
+	Dirs       []string // that the shell may change to; "" is one that is not known
 	Steps      int      // the work that it took
 }
 
@@ -129,7 +130,7 @@ func newReader(w World) (*reader, *scope, error) {
 		decodedTexts: map[string]bool{},
 	}
 	s := &scope{vars: &variables{own: map[string]value{}}, functions: map[string]function{}, aliases: map[string]alias{},
-		dir: w.Dir, params: []cmdline.Word{}, exact: true, grammar: w.Grammar}
+		dir: w.Dir, params: []cmdline.Word{}, exact: true, grammar: w.Grammar, prompt: w.Typed}
 	if w.Input != "" {
 		s.input = flow{kind: literal, text: w.Input}
 	}

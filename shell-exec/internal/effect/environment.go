@@ -50,18 +50,23 @@ func usesOf(lists map[use]string) map[string]use {
 // affects says that a variable matters even where nothing exports it.
 func affects(name string) bool { u := uses[name]; return u != 0 && u != editing && u != makes }
 
+// runs says that programs run, or load, what a variable of that name holds.
+func runs(name string) bool {
+	return uses[name] != 0 || slices.ContainsFunc(commandNames, func(end string) bool { return strings.HasSuffix(name, end) })
+}
+
 // usual values of variables that name a program: they run it, and that is all.
 const usual = " cat less more most vim vi nvim nano emacs code true false delta bat : "
 
 // exported looks at a variable that other programs will see.
 func (r *reader) exported(s *scope, name string, v value, span cmdline.Span) {
+	u := uses[name]
+	if u == 0 && runs(name) {
+		u = command
+	}
 	for _, t := range slices.Concat(v.texts, v.all()) {
 		if t == "" {
 			continue
-		}
-		u := uses[name]
-		if u == 0 && slices.ContainsFunc(commandNames, func(end string) bool { return strings.HasSuffix(name, end) }) {
-			u = command
 		}
 		if u != 0 {
 			r.used(s, name, t, u, span)

@@ -96,6 +96,9 @@ func (r *reader) parameter(s *scope, p *syntax.ParamExp) value {
 	if p.Excl {
 		return r.indirect(s, p, v)
 	}
+	if p.Exp != nil && (p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull) {
+		r.sets(s, p.Param.Value, false, s.span(p))
+	}
 	v = item(p, v)
 	switch {
 	case p.Slice != nil:
@@ -114,7 +117,30 @@ func (r *reader) parameter(s *scope, p *syntax.ParamExp) value {
 	return r.computed(s, p, v)
 }
 
+// indirect is ${!name…}: the variable that another one names, which may be an array's subscript with code in it.
 func (r *reader) indirect(s *scope, p *syntax.ParamExp, v value) value {
+	if p.Names == 0 {
+		r.subscript(s, v.texts, s.span(p))
+	}
+	if p.Exp != nil && p.Exp.Word != nil {
+		r.expand(s, p.Exp.Word.Parts, s.span(p))
+	}
+	if p.Slice != nil {
+		r.arithmetic(s, p.Slice.Offset)
+		r.arithmetic(s, p.Slice.Length)
+	}
+	if p.Repl != nil {
+		r.flat(s, p.Repl.Orig)
+		r.flat(s, p.Repl.With)
+	}
+	if s.prompt && p.Names == 0 && slices.ContainsFunc(v.texts, func(t string) bool { return !syntax.ValidName(t) }) {
+		r.flag(s, RunUnknownCode, "${!"+p.Param.Value+"} runs code that it finds in the value", s.span(p))
+	}
+	for _, t := range v.texts {
+		if p.Exp != nil && (p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull) {
+			r.sets(s, t, false, s.span(p))
+		}
+	}
 	if len(v.texts) == 1 && p.Names == 0 && syntax.ValidName(v.texts[0]) {
 		return r.lookup(s, v.texts[0])
 	}
@@ -281,17 +307,22 @@ func (r *reader) arithmetic(s *scope, x syntax.ArithmExpr) {
 			r.flag(s, RunDecoded, "arithmetic evaluates code that is hidden in a value", s.span(n))
 		}
 	}
+	r.counted(s, x)
 	syntax.Walk(x, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
-			r.substitution(s, n)
+			r.evaluates(s, []string{r.substitution(s, n)}, s.span(n))
 			return false
 		case *syntax.Lit:
 			if strings.Contains(n.Value, `\$(`) || strings.Contains(n.Value, "\\`") {
 				hidden(n, []string{cmdline.Unescape(n.Value, true)})
 			}
+			if n.Value != "@" && n.Value != "*" {
+				r.evaluates(s, []string{n.Value}, s.span(n))
+			}
 		case *syntax.SglQuoted:
 			hidden(n, []string{n.Value})
+			r.evaluates(s, []string{n.Value}, s.span(n))
 		case *syntax.Word:
 			if name := n.Lit(); syntax.ValidName(name) {
 				if v, ok := s.vars.find(name); ok {
@@ -300,8 +331,44 @@ func (r *reader) arithmetic(s *scope, x syntax.ArithmExpr) {
 			}
 		case *syntax.ParamExp:
 			if n.Param != nil {
-				hidden(n, r.lookup(s, n.Param.Value).texts)
+				texts := r.parameter(s, n).texts
+				hidden(n, texts)
+				r.evaluates(s, texts, s.span(n))
 			}
+			return false
+		}
+		return true
+	})
+}
+
+// counted are the variables that an expression assigns.
+func (r *reader) counted(s *scope, x syntax.ArithmExpr) {
+	if !s.prompt {
+		return
+	}
+	syntax.Walk(x, func(n syntax.Node) bool {
+		target, plain := syntax.ArithmExpr(nil), false
+		switch n := n.(type) {
+		case *syntax.BinaryArithm:
+			if n.Op == syntax.Assgn || strings.HasSuffix(n.Op.String(), "=") && !slices.Contains([]string{"==", "!=", "<=", ">="}, n.Op.String()) {
+				target, plain = n.X, n.Op == syntax.Assgn
+			}
+		case *syntax.UnaryArithm:
+			if n.Op == syntax.Inc || n.Op == syntax.Dec {
+				target = n.X
+			}
+		}
+		if w, ok := target.(*syntax.Word); ok {
+			name := strings.Join(r.flat(s, w), "")
+			if p, ok := w.Parts[0].(*syntax.ParamExp); ok && p.Short && p.Index != nil {
+				name = p.Param.Value // a[i]
+			}
+			r.sets(s, name, false, s.span(n))
+			if plain && syntax.ValidName(name) {
+				r.setVariable(s, name, single("1"), false)
+			}
+		} else if target != nil {
+			r.steer(s, "arithmetic that assigns", s.span(n))
 		}
 		return true
 	})

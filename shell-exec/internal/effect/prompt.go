@@ -15,18 +15,21 @@ var readOnly = strings.Fields("? $ ! # UID EUID PPID")
 func (r *reader) recall(s *scope) {
 	s.params = nil
 	w := r.world
-	w.Past, w.Typed = nil, false
+	w.Past = nil
 	before, then, err := newReader(w)
 	if err != nil {
 		r.lost = true
 		return
 	}
-	before.recalling = true
+	before.recalling, then.params = true, nil
 	for _, text := range r.world.Past {
-		read := error(nil)
-		before.guarded(then, len(text), func() { read = before.script(then, text) })
-		unread := read != nil || before.report.Unreadable != nil || before.tooBig
-		r.lost = r.lost || unread && defining(text)
+		before.report.Dirs, before.waits = nil, false
+		then.vars = &variables{own: map[string]value{}} // what was typed between these texts is not here
+		read := cmdline.AtPrompt(text, then.grammar)
+		if read == nil {
+			before.guarded(then, len(text), func() { read = before.script(then, text) })
+		}
+		r.lost = r.lost || read != nil || before.report.Unreadable != nil || before.tooBig || before.steered || len(before.report.Dirs) > 0 && before.waits
 		s.splitting = s.splitting || strings.Contains(text, "IFS")
 		s.searching = s.searching || strings.Contains(text, "CDPATH")
 		r.lost = r.lost || before.rewrites
@@ -39,14 +42,9 @@ func (r *reader) recall(s *scope) {
 	}
 }
 
-// defining texts, where they cannot be read, may leave other meanings of names behind.
-func defining(text string) bool {
-	return containsAny(text, "alias", "abbr", "function", "()", "eval", "source")
-}
-
 // lasting says that later texts at the prompt must be judged with this one in mind.
 func (r *reader) lasting(text string) bool {
-	return r.defines || containsAny(text, "IFS", "CDPATH") || r.report.Unreadable != nil && defining(text)
+	return r.defines || r.steered || containsAny(text, "IFS", "CDPATH")
 }
 
 // remembered is what a variable may hold that the text at a prompt does not assign:
@@ -74,7 +72,7 @@ func (r *reader) callAlias(s *scope, c *call, a alias) {
 	inner := s.within(c.path.Text)
 	inner.aliases = withoutAlias(s.aliases, c.path.Text)
 	for _, text := range a.texts {
-		if !a.past || !isPlain(text) {
+		if !a.past || !isPlain(text) || slices.ContainsFunc(strings.Fields(text), func(w string) bool { return slices.Contains(reserved, w) }) {
 			r.advise(s, Alias, "runs an alias that this shell or script makes", "Call the program by its name", c.span)
 			continue
 		}
@@ -107,8 +105,9 @@ func isPlain(text string) bool {
 	})
 }
 
-// reserved are words that an alias of their name takes from the shell's grammar.
-var reserved = strings.Fields(`! { } [[ ]] if then else elif fi for while until do done case esac in select function time coproc`)
+// reserved are words with a grammar of their own. An alias, or of the last ones a function, takes it from them.
+var reserved = strings.Fields(`! { } [[ ]] if then else elif fi for while until do done case esac in select function time coproc
+	declare export let local nameref readonly typeset`)
 
 // promptShell is a shell that is started to be typed at: what is typed will be judged.
 func (r *reader) promptShell(s *scope, c *call) bool {

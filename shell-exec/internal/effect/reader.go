@@ -45,6 +45,8 @@ type reader struct {
 	integers     map[string]bool // variables whose values are evaluated
 	external     bool            // the next call is not of a function or an alias
 	recalling    bool            // what is read has been typed before
+	steered      bool            // it changes how later lines at the prompt are read
+	waits        bool            // it reads what is typed
 	defines      bool            // it has defined a function or an alias
 	rewrites     bool            // an alias changes the grammar
 	lost         bool            // it is not known which names mean something else by now
@@ -128,16 +130,24 @@ func (r *reader) whole(s *scope, text string) {
 		err = cmdline.AtPrompt(text, s.grammar)
 	}
 	if r.lost {
-		r.flag(s, Unreadable, "an earlier line may have given the names in this one another meaning", cmdline.Span{End: len(text)})
+		r.advise(s, Unreadable, "this shell's later lines cannot be read reliably because an earlier one may have changed what they mean",
+			"Open a new terminal", cmdline.Span{End: len(text)})
+	}
+	if err == nil && r.world.Typed && s.grammar == cmdline.POSIX && containsAny(text, extensions...) {
+		r.flag(s, Unreadable, "what shells named sh read differently", cmdline.Span{End: len(text)})
 	}
 	if err == nil {
 		err = r.script(s, text)
 	}
 	if err == nil {
 		r.uncalled(s)
+		if len(r.report.Dirs) > 0 && r.waits && s.prompt {
+			r.steer(s, "reading a line and changing the directory", cmdline.Span{End: len(text)})
+		}
 		return
 	}
 	r.report.Unreadable = err
+	r.steered = r.steered || r.world.Typed
 	span := cmdline.Span{End: len(text)}
 	if u, ok := err.(*cmdline.Unreadable); ok {
 		span.Start = u.Offset

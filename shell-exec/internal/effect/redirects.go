@@ -23,6 +23,9 @@ const connection = "/dev/tcp"
 func (r *reader) redirects(s *scope, st *syntax.Stmt) []target {
 	var targets []target
 	for _, d := range st.Redirs {
+		if d.N != nil && strings.HasPrefix(d.N.Value, "{") {
+			r.sets(s, strings.Trim(d.N.Value, "{}"), false, s.span(d))
+		}
 		switch d.Op {
 		case syntax.Hdoc, syntax.DashHdoc:
 			text := r.document(s, d)

@@ -27,6 +27,8 @@ type scope struct {
 	splitting  bool   // IFS has been set
 	separators string // to this, "" where that is not known
 	searching  bool   // CDPATH may be set: cd looks elsewhere first
+	prompt     bool   // what runs here runs in the shell at whose prompt it is typed, or in a copy of it
+	redirected bool   // the current statement has redirections of its own
 	tainted    bool   // a file was sourced: any variable may have any value
 	depth      int
 	via        []string

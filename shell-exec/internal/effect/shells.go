@@ -131,10 +131,13 @@ func (r *reader) shellCommand(s *scope, c *call, rest []cmdline.Word) {
 	s.output.add(inner.output)
 }
 
+// extensions of bash, which some shells named sh have, and some do not.
+var extensions = []string{"&>", "$'", "|&", "<(", ">(", "[[", "((", "function"}
+
 // grammars: sh may be bash or something simpler, and a script is read in both ways
 // where that can make a difference.
 func grammars(name, text string) []cmdline.Grammar {
-	if name == "bash" || !containsAny(text, "&>", "$'", "|&", "<(", ">(", "[[", "((", "function") {
+	if name == "bash" || !containsAny(text, extensions...) {
 		return []cmdline.Grammar{cmdline.Bash}
 	}
 	return []cmdline.Grammar{cmdline.Bash, cmdline.POSIX}
@@ -255,7 +258,7 @@ func (r *reader) eval(s *scope, c *call) {
 	}
 	text := cmdline.Join(words, c.span)
 	if cmdline.Unknown(text.Text) {
-		s.tainted = true
+		s.tainted, r.steered = true, r.steered || s.prompt
 	}
 	if cmdline.OnlyUnknown(text.Text) && r.fromSetup(c.span) {
 		r.flag(s, RunFile, "eval of the text that sets a tool up", c.span)
@@ -280,6 +283,10 @@ func (r *reader) source(s *scope, c *call) {
 		return
 	}
 	s.tainted = true
+	// What a virtual environment sets is known: PATH, a prompt, and the function deactivate.
+	if _, known := r.file(s, c.words[0].Text); s.prompt && !known && !strings.HasSuffix(c.words[0].Text, "/bin/activate") {
+		r.steered = true
+	}
 	if c.words[0].Text == pipeName && r.lastProcess != nil && r.processes[r.lastProcess].kind == something && r.fromSetup(cmdline.Span{End: c.span.End}) {
 		return
 	}

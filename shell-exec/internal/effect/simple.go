@@ -1,6 +1,7 @@
 package effect
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -16,6 +17,9 @@ func (r *reader) simple(s *scope, c *syntax.CallExpr) {
 	for _, a := range c.Assigns {
 		if a.Name != nil {
 			r.assign(s, a, len(c.Args) > 0)
+			if len(c.Args) == 0 || a.Name.Value == "PATH" || r.keeps(s, c.Args[0].Lit()) {
+				r.sets(s, a.Name.Value, true, s.span(a))
+			}
 		}
 		if a.Name != nil && a.Name.Value == "IFS" && a.Value != nil {
 			r.separators = strings.Join(r.flat(s, a.Value), "")
@@ -122,6 +126,14 @@ func (r *reader) patternName(s *scope, glob *syntax.ExtGlob, span cmdline.Span) 
 		return
 	}
 	r.flag(s, RunUnknown, "the program's name is a pattern", span)
+	r.steered = r.steered || s.prompt
+}
+
+// keeps says that what is assigned before the command may stay, or be in force while the shell itself runs something.
+func (r *reader) keeps(s *scope, name string) bool {
+	_, function := s.functions[name]
+	_, alias := s.aliases[name]
+	return name == "" || function || alias || IsBuiltin(name) && !slices.Contains(restoring, name)
 }
 
 // assign reads NAME=value, for the shell or for one command's environment.
@@ -229,6 +241,9 @@ func appended(old, v value) value {
 }
 
 func (r *reader) declare(s *scope, d *syntax.DeclClause) {
+	if d.Variant.Value == "readonly" {
+		r.steer(s, "readonly", s.span(d))
+	}
 	exported := d.Variant != nil && d.Variant.Value == "export"
 	letters := ""
 	refers := false // declare -n: the name stands for another variable
@@ -236,12 +251,15 @@ func (r *reader) declare(s *scope, d *syntax.DeclClause) {
 		if a.Name != nil && d.Variant.Value != "export" && d.Variant.Value != "readonly" && !strings.Contains(letters, "g") {
 			s.local(a.Name.Value)
 		}
+		if a.Name != nil && !(a.Naked && exported) {
+			r.sets(s, a.Name.Value, !a.Naked, s.span(a))
+		}
 		if a.Naked {
 			if a.Value != nil && strings.HasPrefix(a.Value.Lit(), "-") {
 				letters += a.Value.Lit()
 			}
 			refers = refers || a.Value != nil && strings.HasPrefix(a.Value.Lit(), "-") && strings.Contains(a.Value.Lit(), "n")
-			exported = r.declaredText(s, a, letters, exported) || exported
+			exported = r.declaredText(s, a, d.Variant.Value, letters, exported) || exported
 			continue
 		}
 		if a.Name == nil {
@@ -290,7 +308,7 @@ func cased(v value, letters string) value {
 
 // declaredText is an option of declare, or an assignment that only expansion makes:
 // export "$x=…". It says whether it was -x.
-func (r *reader) declaredText(s *scope, a *syntax.Assign, letters string, exported bool) bool {
+func (r *reader) declaredText(s *scope, a *syntax.Assign, variant, letters string, exported bool) bool {
 	if a.Value == nil && a.Name != nil && strings.Contains(letters, "i") {
 		r.integer(s, a.Name.Value, value{}, s.span(a))
 	}
@@ -300,7 +318,9 @@ func (r *reader) declaredText(s *scope, a *syntax.Assign, letters string, export
 		}
 		return false
 	}
-	for _, t := range r.flat(s, a.Value) {
+	for _, w := range r.word(s, a.Value) {
+		t := w.Text
+		r.named(s, &call{name: variant, span: s.span(a)}, w)
 		if strings.HasPrefix(t, "-") && strings.Contains(t, "x") {
 			return true
 		}

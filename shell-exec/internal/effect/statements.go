@@ -1,6 +1,8 @@
 package effect
 
 import (
+	"slices"
+
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
@@ -16,8 +18,9 @@ func (r *reader) statement(s *scope, st *syntax.Stmt) {
 	if !r.spend(s, 1) {
 		return
 	}
-	input := s.input
-	defer func() { s.input = input }()
+	input, redirected := s.input, s.redirected
+	defer func() { s.input, s.redirected = input, redirected }()
+	s.redirected = len(st.Redirs) > 0
 	targets := r.redirects(s, st)
 	if len(targets) == 0 {
 		r.compound(s, st)
@@ -66,6 +69,7 @@ func (r *reader) compound(s *scope, st *syntax.Stmt) {
 	case *syntax.ArithmCmd:
 		r.arithmetic(s, c.X)
 	case *syntax.LetClause:
+		r.steer(s, "let", s.span(st))
 		for _, x := range c.Exprs {
 			r.arithmetic(s, x)
 		}
@@ -205,13 +209,14 @@ func (r *reader) forClause(s *scope, c *syntax.ForClause) {
 			v = v.or(single(""))
 		}
 		if loop.Name != nil {
+			r.sets(s, loop.Name.Value, false, s.span(loop.Name))
 			s.set(loop.Name.Value, v)
 		}
 	case *syntax.CStyleLoop:
+		s.counters(loop)
 		for _, x := range []syntax.ArithmExpr{loop.Init, loop.Cond, loop.Post} {
 			r.arithmetic(s, x)
 		}
-		s.counters(loop)
 	}
 	s.loops++
 	r.branch(s, func() { r.statements(s, c.Do) })
@@ -269,6 +274,13 @@ func (r *reader) define(s *scope, c *syntax.FuncDecl) {
 			bodies = append(bodies, s.functions[name.Value].bodies...)
 		}
 		r.defines = true
+		if name.Value == "command_not_found_handle" {
+			r.steer(s, name.Value, s.span(c))
+		}
+		if slices.Contains(reserved, name.Value) {
+			r.rewrites = true
+			r.flag(s, Unreadable, "a function that takes the name "+name.Value+" from the shell's grammar", s.span(c))
+		}
 		s.functions[name.Value] = function{bodies: bodies[:min(len(bodies), maxTexts)]}
 		if multiplies(name.Value, c.Body) {
 			r.flag(s, ForkBomb, "the function "+name.Value+" starts itself again and again", s.span(c))
@@ -279,6 +291,7 @@ func (r *reader) define(s *scope, c *syntax.FuncDecl) {
 // coprocess: bash takes the first word for a name only before a compound command.
 func (r *reader) coprocess(s *scope, c *syntax.CoprocClause) {
 	r.advise(s, Unreadable, "coproc, which the shell divides differently", "Use & instead", s.span(c))
+	r.steer(s, "coproc", s.span(c))
 	if c.Name != nil {
 		argv := r.word(s, c.Name)
 		if call, ok := c.Stmt.Cmd.(*syntax.CallExpr); ok {
@@ -341,7 +354,7 @@ func (r *reader) test(s *scope, x syntax.TestExpr) {
 		r.flat(s, x)
 	case *syntax.UnaryTest:
 		r.test(s, x.X)
-		if x.Op == syntax.TsVarSet {
+		if x.Op == syntax.TsVarSet || x.Op == syntax.TsRefVar {
 			r.subscripts(s, x.X, s.span(x))
 		}
 	case *syntax.BinaryTest:
@@ -359,6 +372,8 @@ func (r *reader) test(s *scope, x syntax.TestExpr) {
 
 func (r *reader) subscripts(s *scope, x syntax.TestExpr, span cmdline.Span) {
 	if w, ok := x.(*syntax.Word); ok {
-		r.subscript(s, r.flat(s, w), span)
+		texts := r.flat(s, w)
+		r.subscript(s, texts, span)
+		r.evaluates(s, texts, span)
 	}
 }

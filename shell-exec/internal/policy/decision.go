@@ -47,6 +47,7 @@ type Decision struct {
 	id       string
 
 	incomplete, lasting bool
+	dirs                []string
 
 	alone  []string // the words, where it is one command and nothing else
 	lifted bool     // a yes has it run outside the sandbox
@@ -103,9 +104,15 @@ func (d Decision) Commands() []effect.Command { return slices.Clone(d.commands) 
 // quote, a here-document or a loop is still open. The verdict is about what is there.
 func (d Decision) Incomplete() bool { return d.incomplete }
 
-// Lasting says that the text defines functions or aliases, or changes how words are
-// split: once typed, it is part of the past of what is typed next.
+// Lasting says that the text defines functions or aliases, or changes how a shell reads
+// later lines: once typed, it is part of the past of what is typed next.
 func (d Decision) Lasting() bool { return d.lasting }
+
+// Dirs are the directories that the shell may change to; "" is one that is not known.
+func (d Decision) Dirs() []string { return slices.Clone(d.dirs) }
+
+// UnknownKeys is a text of a past of which nobody knows what it ran.
+const UnknownKeys = "\x00"
 
 // ID names the decision: the same command, in the same surroundings, asked for the same
 // reasons, has the same ID.

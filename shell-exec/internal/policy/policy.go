@@ -102,7 +102,7 @@ func (p *Policy) Judge(r Request) Decision {
 		return d.sealed()
 	}
 	d.commands = report.Commands
-	d.incomplete, d.lasting = isIncomplete(report.Unreadable), report.Lasting
+	d.incomplete, d.lasting, d.dirs = isIncomplete(report.Unreadable), report.Lasting, report.Dirs
 	d.alone, d.lifted = report.Alone, r.lifted(report.Alone)
 	p.weigh(&d, report)
 	d.weighConsent()

@@ -63,8 +63,9 @@ func TestWhatIsTypedIsJudgedWithThePastOfItsShell(t *testing.T) {
 		// functions and aliases of the past
 		{"ll src", []string{"alias ll='ls -la'"}, policy.Allow}, {"x /", []string{"alias x='rm -rf'"}, policy.Deny}, {"x", []string{`alias x='ls; rm -rf "$1"'`}, policy.Ask},
 		{"ls a", []string{"alias ls='ls --color=auto'", "alias ls=ls"}, policy.Ask}, {"ls /", []string{"ls() { rm -rf \"$@\"; }"}, policy.Deny}, {"ls a", []string{"ls() { command ls -l \"$@\"; }"}, policy.Allow},
-		{"ls /", []string{"ls() { rm -rf \"$@\"; }", "ls() { :; }"}, policy.Deny}, {"rm -rf /", []string{"rm() { :; }"}, policy.Deny}, {"true ls", []string{"alias if=ls"}, policy.Ask},
-		{"ls", []string{"alias x='"}, policy.Ask}, {"ls", []string{"echo '"}, policy.Allow},
+		{"ls /", []string{"ls() { rm -rf \"$@\"; }", "ls() { :; }"}, policy.Deny}, {"rm -rf /", []string{"rm() { :; }"}, policy.Deny}, {"true ls", []string{"alias if=ls"}, policy.Ask}, {"export src", []string{"alias export='rm -rf'"}, policy.Ask},
+		{"export() { git \"$@\"; }", nil, policy.Ask}, {"export push", []string{"export() { git \"$@\"; }"}, policy.Ask},
+		{"ls", []string{"alias x='"}, policy.Ask}, {"ls", []string{policy.UnknownKeys}, policy.Ask},
 		{"x=rm-rf; $x", []string{"IFS=-"}, policy.Ask}, {"cd etc; rm -rf ssl", []string{"CDPATH=/"}, policy.Ask}, {"cd etc; rm -rf ssl", nil, policy.Allow},
 		// history, keys
 		{"!!", nil, policy.Ask}, {"!rm", nil, policy.Ask}, {"echo \"a!rm\"", nil, policy.Ask}, {"^ls^rm", nil, policy.Ask}, {"echo 'a!b'", nil, policy.Allow}, {`echo a\!b`, nil, policy.Allow},

@@ -46,7 +46,9 @@ func TestTheOperatorAndThenTheCallerDecide(t *testing.T) {
 func TestVariablesThatRunCodeAreRefusedFromTheCaller(t *testing.T) {
 	for _, entry := range []string{
 		"LD_PRELOAD=x.so", "LD_PRELOAD=", "LD_LIBRARY_PATH=.", "DYLD_INSERT_LIBRARIES=x", "BASH_ENV=x", "ENV=x", "BASH_FUNC_ls%%=() { :; }", "PS4=$(x)",
-		"PROMPT_COMMAND=x", "IFS=/", "CDPATH=/", "PATH=/tmp", "HOME=/tmp", "GIT_SSH_COMMAND=x", "GIT_CONFIG_COUNT=1", "GIT_EXTERNAL_DIFF=x",
+		"PROMPT_COMMAND=x", "PROMPT_COMMAND[0]=x", "PS9=x", "BASH_COMPAT=31", "BASH_ALIASES=x", "MAILPATH=m?$(x)", "MAIL=m", "MAILCHECK=0", "HISTFILE=.git/hooks/pre-commit", "HISTSIZE=1",
+		"histchars=;;;", "TMOUT=1", "COMP_WORDBREAKS=x", "FIGNORE=x", "HOSTFILE=x", "READLINE_LINE=x", "TEXTDOMAINDIR=.", "fish_key_bindings=x", "RPS1=x", "READNULLCMD=x", "STTY=x",
+		"MODULE_PATH=.", "PWD=/", "TERM=adm3a", "INPUTRC=x", "TERMINFO=x", "IFS=/", "CDPATH=/", "PATH=/tmp", "HOME=/tmp", "GIT_SSH_COMMAND=x", "GIT_CONFIG_COUNT=1", "GIT_EXTERNAL_DIFF=x",
 		"GIT_PAGER=sh -c x", "PAGER=./x", "EDITOR=x", "PYTHONSTARTUP=x", "PERL5OPT=-Mx", "RUBYOPT=-rx", "NODE_OPTIONS=--require x",
 		"JAVA_TOOL_OPTIONS=-javaagent:x", "MAKEFLAGS=--eval=x", "LESSOPEN=|x", "RUSTC_WRAPPER=x", "GOFLAGS=-toolexec=x", "SSH_AUTH_SOCK=/x", "DOCKER_HOST=unix:///x",
 	} {

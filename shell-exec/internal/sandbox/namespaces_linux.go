@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/multiollama/mcp-server/shared/confine"
 )
 
 // What level 2 adds: all commands of a server live in namespaces of their own. A
@@ -24,6 +26,7 @@ type mounts struct {
 	Covers   []string  // directories
 	Kept     []subtree // in no order
 	Hidden   []subtree // directories of Kept that nobody sees into
+	Writable bool      // all that no other rule is about
 	Terminal bool      // the command has a terminal, and gets the /dev/pts that it is in
 }
 
@@ -31,6 +34,7 @@ type mounts struct {
 // to what the grant holds.
 type subtree struct {
 	Path  string
+	Name  string // that the operator knows it by, where that is another one
 	Dev   uint64
 	Ino   uint64
 	Dir   bool
@@ -48,22 +52,26 @@ func scratch() []string { return []string{"/tmp", "/dev/shm", "/var/tmp"} }
 func newMounts(r Rules, allowed []grant, home string) (mounts, error) {
 	open := []string{"/dev", "/proc", "/sys"}
 	for _, g := range allowed {
-		open = append(open, g.path)
+		if g.rights&readRights == readRights {
+			open = append(open, g.path)
+		}
 	}
 	var m mounts
 	entries, _ := os.ReadDir("/")
 	for _, e := range entries {
-		if path := "/" + e.Name(); e.IsDir() && !slices.Contains(open, path) {
+		if path := "/" + e.Name(); e.IsDir() && !covered(path, open) {
 			m.Covers = append(m.Covers, path)
 		}
 	}
-	if home != "" && !contains(home, "/usr") && isDir(home) && !covered(home, m.Covers) {
+	if home != "" && !contains(home, "/usr") && isDir(home) && !covered(home, slices.Concat(m.Covers, open)) {
 		m.Covers = append(m.Covers, home)
 	}
 	for _, g := range allowed {
 		if write := g.rights&writeRights == writeRights; write || g.rights != 0 && covered(g.path, slices.Concat(m.Covers, scratch())) {
 			k, err := g.subtree(write)
 			switch {
+			case err == nil && k.Path == "/":
+				m.Writable = m.Writable || write
 			case err == nil:
 				m.Kept = append(m.Kept, k)
 			case g.rule:
@@ -92,6 +100,9 @@ func (g grant) subtree(write bool) (subtree, error) {
 	})
 	if err == nil && g.held == nil {
 		k.Path, err = filepath.EvalSymlinks(g.path)
+	}
+	if named, ok := g.held.(*confine.Grant); ok && named.Name() != k.Path {
+		k.Name = named.Name()
 	}
 	return k, err
 }
@@ -140,7 +151,11 @@ func (m mounts) make(shared map[string]int) error {
 			return fmt.Errorf("place %s: %w", k.Path, err)
 		}
 	}
-	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID}); err != nil {
+	attr := &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID}
+	if m.Writable {
+		attr.Attr_set = unix.MOUNT_ATTR_NOSUID
+	}
+	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, attr); err != nil {
 		return fmt.Errorf("read-only: %w", err)
 	}
 	for dir := range shared {
@@ -207,8 +222,14 @@ func (k *subtree) take() error {
 	return nil
 }
 
-// place makes the name that a kept subtree is mounted on, where it was covered.
+// place makes the name that a kept subtree is mounted on, where it was covered, and
+// a link where the operator's name for it was.
 func (k subtree) place(covers []string) error {
+	if k.Name != "" && covered(k.Name, covers) {
+		if err := os.MkdirAll(filepath.Dir(k.Name), 0o755); err == nil {
+			_ = os.Symlink(k.Path, k.Name) // where something else is in the way, the other name has to do
+		}
+	}
 	if !covered(k.Path, covers) {
 		return nil
 	}

@@ -105,6 +105,9 @@ type Command struct {
 // is inherited. They stay the caller's to close.
 type Files struct{ Stdin, Stdout, Stderr *os.File }
 
+// Terminal is a new pseudo-terminal: the caller's end, and the one for a command.
+type Terminal struct{ Ours, Theirs *os.File }
+
 // Status is how the first process of a command ended.
 type Status struct {
 	Code   int    // the exit code; -1 after a signal

@@ -257,9 +257,12 @@ func (f Files) open() (files []*os.File, close func(), err error) {
 // startFailed says why a command did not start.
 func startFailed(c Command, err error) error {
 	var already *fault.Error
+	var at *os.PathError
 	switch {
 	case errors.As(err, &already):
 		return already
+	case errors.As(err, &at) && at.Op == "chdir":
+		return fault.New(fault.NotFound, "the working directory is not there for a command: "+c.Dir, "Choose one inside an allowed directory").With("directory", c.Dir).Because(err)
 	case errors.Is(err, unix.ENOENT):
 		return fault.New(fault.StartFailed, "there is no such program, or what it needs to run is missing: "+c.Path, "Look for the program in PATH").With("program", c.Path).Because(err)
 	case errors.Is(err, unix.EACCES):

@@ -9,28 +9,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Terminal is a new pseudo-terminal for a command: the caller's end and the
-// command's. At level 2 it is one that the command finds by its name, and no other
+// Terminal is a new pseudo-terminal for a command. At level 2 it is one that the command finds by its name, and no other
 // command does.
-func (s *Sandbox) Terminal() (ours, theirs *os.File, err error) {
+func (s *Sandbox) Terminal() (t Terminal, err error) {
 	k := s.keeping()
 	if k == nil {
-		return pty.Open()
+		t.Ours, t.Theirs, err = pty.Open()
+		return t, err
 	}
 	fd, err := unix.Openat(int(k.terminals.Fd()), "ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, nil, fmt.Errorf("ptmx: %w", err)
+		return t, fmt.Errorf("ptmx: %w", err)
 	}
-	ours = os.NewFile(uintptr(fd), "ptmx")
+	ours := os.NewFile(uintptr(fd), "ptmx")
 	var unlocked int32
 	if _, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TIOCSPTLCK, uintptr(unsafe.Pointer(&unlocked))); e != 0 {
 		ours.Close()
-		return nil, nil, fmt.Errorf("ptmx: %w", e)
+		return t, fmt.Errorf("ptmx: %w", e)
 	}
 	peer, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TIOCGPTPEER, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC)
 	if e != 0 {
 		ours.Close()
-		return nil, nil, fmt.Errorf("the end of a terminal: %w", e)
+		return t, fmt.Errorf("the end of a terminal: %w", e)
 	}
-	return ours, os.NewFile(peer, "tty"), nil
+	return Terminal{ours, os.NewFile(peer, "tty")}, nil
 }

@@ -57,8 +57,9 @@ func TestAShellAtATerminalHasJobControl(t *testing.T) {
 	}
 	w := newWorld(t)
 	s := newBox(t, w.Home)
-	ours, theirs, err := s.Terminal()
+	line, err := s.Terminal()
 	must(t, err)
+	ours, theirs := line.Ours, line.Theirs
 	defer ours.Close()
 	must(t, pty.Setsize(ours, &pty.Winsize{Rows: 40, Cols: 100}))
 	others, stranger, err := pty.Open()

@@ -2,12 +2,10 @@
 
 package sandbox
 
-import (
-	"os"
+import "github.com/creack/pty"
 
-	"github.com/creack/pty"
-)
-
-// Terminal is a new pseudo-terminal for a command: the caller's end and the
-// command's.
-func (s *Sandbox) Terminal() (ours, theirs *os.File, err error) { return pty.Open() }
+// Terminal is a new pseudo-terminal for a command.
+func (s *Sandbox) Terminal() (t Terminal, err error) {
+	t.Ours, t.Theirs, err = pty.Open()
+	return t, err
+}

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
 	"github.com/multiollama/mcp-server/shell-exec/internal/screen"
 )
 
@@ -17,7 +18,7 @@ func none() error {
 	return fault.New(fault.Unavailable, "there are no terminals on this system", "Run commands with shell_execute")
 }
 
-func openLine(func() (ours, theirs *os.File, err error), screen.Size) (*line, *os.File, error) {
+func openLine(func() (sandbox.Terminal, error), screen.Size) (*line, *os.File, error) {
 	return nil, nil, none()
 }
 func (*line) resize(screen.Size) error                   { return none() }

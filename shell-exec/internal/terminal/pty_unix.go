@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
 	"github.com/multiollama/mcp-server/shell-exec/internal/screen"
 )
 
@@ -19,13 +20,14 @@ import (
 type line struct{ file *os.File }
 
 // openLine is a pseudo-terminal of a size: our end, and the one of the program, which the caller closes.
-func openLine(open func() (ours, theirs *os.File, err error), size screen.Size) (*line, *os.File, error) {
-	ours, theirs, err := open()
+func openLine(open func() (sandbox.Terminal, error), size screen.Size) (*line, *os.File, error) {
+	made, err := open()
 	if err != nil {
 		return nil, nil, fault.New(fault.Unavailable, "this machine has no terminal to give", "Close terminals, or mount /dev/pts").Because(err)
 	}
 	// Asking it for its name has made our end a blocking one, for which there are no deadlines.
-	file, err := unblocked(ours)
+	theirs := made.Theirs
+	file, err := unblocked(made.Ours)
 	if err != nil {
 		_ = theirs.Close()
 		return nil, nil, fault.From(err)

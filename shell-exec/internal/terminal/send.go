@@ -31,6 +31,7 @@ type Input struct {
 type Verdict struct {
 	Complete bool     // the lines make whole commands; else what is typed next is put together with them
 	Lasting  []string // what of them changes the meaning of later ones: it is part of Pending.Past from now on
+	Moves    bool     // the shell may be in another directory once it has run them
 }
 
 // Pending is what would be typed. To be safe, Each of its texts must be allowed.
@@ -264,6 +265,7 @@ func (s *session) sendJudged(ctx context.Context, p []byte, in Input, first bool
 	if p[0] != 'C'-'@' && !s.attended(ctx) {
 		s.interrupted, s.typed = nil, s.typed.doubted(unknown)
 	}
+	s.moving = s.moving && !s.arrives(ctx)
 	const rounds = 5
 	for range rounds {
 		n, ask, err := s.sendIf(ctx, p, in.SendTo, verdict, first)
@@ -317,6 +319,9 @@ func (s *session) sendIf(ctx context.Context, p []byte, guard Guard, verdict *al
 	r := s.typed.read(p, s.keyboard(fg))
 	pending := r.pending(fg, s.tree.PID())
 	pending.Kind, pending.Env, pending.Past = s.request.Shell, s.request.Command.Env, s.past
+	if s.moving {
+		pending.Dir = "" // it may be another one when the shell comes to read this
+	}
 	if !r.harmless() && (verdict == nil || verdict.pending.differs(pending)) {
 		return 0, &pending, nil
 	}
@@ -336,6 +341,7 @@ func (s *session) sendIf(ctx context.Context, p []byte, guard Guard, verdict *al
 	}
 	s.typed = r.after(verdict.Complete)
 	s.past = append(slices.Clip(s.past), verdict.Lasting...)
+	s.moving = s.moving || verdict.Moves
 	return n, nil, err
 }
 
@@ -379,6 +385,24 @@ func (s *session) attended(ctx context.Context) bool {
 		if fg := s.foreground(); !left && (!fg.shell() || said && slices.ContainsFunc(fg.readers, func(m member) bool { return listens(m.pid) })) {
 			s.interrupted = nil
 			return true
+		}
+		rest(ctx, pause)
+		waited += pause
+	}
+	return false
+}
+
+// arrives waits a little for the shell to have run all that was typed, and says whether it waits for more.
+func (s *session) arrives(ctx context.Context) bool {
+	const most = time.Second
+	for pause, waited := 100*time.Microsecond, time.Duration(0); waited < most && ctx.Err() == nil; pause *= 2 {
+		left, known := s.line.unread()
+		fg := s.foreground()
+		if known && !left && fg.shell() && slices.ContainsFunc(fg.readers, func(m member) bool { return listens(m.pid) }) {
+			return true
+		}
+		if len(fg.readers) > 0 && !fg.shell() {
+			return false
 		}
 		rest(ctx, pause)
 		waited += pause

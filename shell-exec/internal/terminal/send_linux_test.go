@@ -279,3 +279,27 @@ while True: print("<%s>" % os.read(0, 100).decode(), end="", flush=True)
 	}
 	w.until(id, WaitFor{Pattern: "<def>"})
 }
+
+// What is typed ahead is read where the shell will be then.
+func TestTheDirectoryOfWhatIsTypedAheadIsNotKnown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	must(t, os.Mkdir(filepath.Join(w.dir, "sub"), 0o700))
+	for moves, ahead := range map[bool]string{true: "", false: w.dir} {
+		i, dir := w.shell("bash"), "?"
+		looking := func(p Pending) (Verdict, error) { dir = p.Dir; return Verdict{Complete: true}, nil }
+		w.send(Input{ID: i.ID, Text: "until test -e go; do sleep 0.05; done; rm go; cd sub", Execute: true, Judge: func(Pending) (Verdict, error) {
+			return Verdict{Complete: true, Moves: moves}, nil
+		}})
+		w.send(Input{ID: i.ID, Text: "pwd", Execute: true, Judge: looking})
+		if dir != ahead {
+			t.Errorf("typed ahead of a line that moves (%v): in %q, not %q", moves, dir, ahead)
+		}
+		w.write("go", "")
+		w.until(i.ID, WaitFor{Pattern: "^" + w.dir + "/sub$", Since: Start})
+		w.send(Input{ID: i.ID, Text: "pwd", Execute: true, Judge: looking})
+		if dir != filepath.Join(w.dir, "sub") {
+			t.Errorf("after it: in %q", dir)
+		}
+	}
+}

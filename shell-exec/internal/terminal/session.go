@@ -41,6 +41,7 @@ type session struct {
 	typing sync.Mutex // held while something is typed, and what stands on the line is told
 	typed  typed      // what stands on the line
 	past   []string   // texts that last
+	moving bool       // the shell may still change its directory; for who holds keys
 	ahead  int        // the group ahead of whose reading all of it was typed; 0 is none
 	stray  bool       // an answer of the terminal stands there too
 
