@@ -341,8 +341,8 @@ func (s *stock) mounts(m mounts, answer *response) (files []*os.File, err error)
 		}
 	}()
 	for _, dir := range owned() {
-		if dir != "/proc" && dir != "/dev/pts" && !isDir(dir) {
-			continue
+		if slices.Contains(scratch(), dir) && (m.Writable || !isDir(dir)) {
+			continue // what is allowed as a whole is what there is
 		}
 		if err := s.run(func() (err error) { trees[dir], err = s.tree(dir, m); return err }); err != nil {
 			return nil, err
