@@ -24,7 +24,7 @@ func deeds(name, with string) error {
 	switch name {
 	case "serve":
 		return serve(with)
-	case "tcp", "udp", "unix":
+	case "tcp", "udp", "unix", "unixpacket":
 		c, err := net.Dial(name, with)
 		if err == nil {
 			defer c.Close()
@@ -65,6 +65,16 @@ func deeds(name, with string) error {
 		pid, _ := strconv.Atoi(with)
 		fmt.Println(signalled(pid, unix.SIGWINCH))
 		return nil
+	case "serves":
+		return servesItself(with)
+	case "swaps":
+		return swaps(with)
+	case "waits":
+		return waits(with)
+	case "blocks":
+		return blocks(with)
+	case "listens":
+		return listens(with)
 	case "sibling":
 		return sibling()
 	case "unshare":

@@ -108,7 +108,7 @@ func (s *Sandbox) tryInner() error {
 	}
 	defer null.Close()
 	scoped := ""
-	if s.machine.scoped() {
+	if s.machine.scoped() || s.machine.judgesSignals(s.level) {
 		scoped = "scoped"
 	}
 	args := []string{"sh", "-c", attempts, "sh", fmt.Sprint(l.thread.id), fmt.Sprint(os.Getpid()), scoped}
@@ -119,6 +119,9 @@ func (s *Sandbox) tryInner() error {
 	}
 	defer p.Wait()
 	defer p.Kill()
+	if l.supervisor != nil {
+		go l.supervisor.serve()
+	}
 	said := make([]byte, 0, 200)
 	_ = out.SetReadDeadline(time.Now().Add(10 * time.Second))
 	for !strings.HasSuffix(string(said), "done\n") {

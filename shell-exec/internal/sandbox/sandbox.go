@@ -61,6 +61,7 @@ type Rules struct {
 	Read    []string // files, and directories with all beneath
 	Write   []string // the same, to be changed too
 	Temp    string   // a private directory for temporary files, "" for none; the command learns it from its environment (ToolEnv)
+	Sockets []string // local sockets of other programs that may be connected to, if they are there
 	Network bool     // connections to elsewhere
 
 	// UnsafeUnrestricted lets the command do all that the user may, new

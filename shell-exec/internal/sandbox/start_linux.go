@@ -47,11 +47,12 @@ type launch struct {
 
 	terminal *os.File // that the command gets for its own
 
-	thread *thread
-	plan   *plan // what bound it, where others may be bound by the same
-	began  time.Time
-	space  *space // with bySpace
-	mark   string // with byLineage
+	thread     *thread
+	supervisor *supervisor // nil for none; it serves once the command is known
+	plan       *plan       // what bound it, where others may be bound by the same
+	began      time.Time
+	space      *space // with bySpace
+	mark       string // with byLineage
 }
 
 // tree starts the command and makes its holder.
@@ -91,6 +92,9 @@ func (l *launch) tree(f Files) (*Tree, error) {
 		t.provide = p.provide
 	}
 	l.s.remember(t)
+	if l.supervisor != nil {
+		go l.supervisor.serve()
+	}
 	if l.plan != nil {
 		l.s.spare.prepare(l.plan)
 	}
@@ -139,6 +143,9 @@ func (l *launch) abandon() {
 	}
 	if l.space != nil {
 		l.space.close()
+	}
+	if l.supervisor != nil {
+		l.supervisor.close()
 	}
 }
 
@@ -191,10 +198,15 @@ func (l *launch) exec(path string, args []string, files []*os.File) (*os.Process
 			return err
 		}
 		attr.Limits = append(l.c.Limits.resources(0), forkexec.Limit{Resource: unix.RLIMIT_NOFILE, Rlimit: l.s.canary.files})
+		asks := false
 		if l.s.machine.seccomp {
-			attr.Filter = ownFilter()
+			attr.Filter, asks = l.s.machine.ownFilter(l.s.level, l.c.Detached)
 		}
-		p, err = forkexec.Start(path, args, attr)
+		if asks {
+			p, err = l.startSupervised(path, args, attr)
+		} else {
+			p, err = forkexec.Start(path, args, attr)
+		}
 		return err
 	})
 	if err == nil && (l.free || !forkexec.Available) {
