@@ -75,6 +75,10 @@ func deeds(name, with string) error {
 		return blocks(with)
 	case "listens":
 		return listens(with)
+	case "storm":
+		return storm()
+	case "hide":
+		return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	case "sibling":
 		return sibling()
 	case "unshare":

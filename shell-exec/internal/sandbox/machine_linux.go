@@ -18,14 +18,17 @@ type machine struct {
 	landlock   int    // the ABI; 0 without Landlock
 	seccomp    bool   // system-call filters
 	supervisor bool   // calls that a filter cannot judge can be asked about, and done for who asks
+	adopts     bool   // orphans have to come to this process for that
 	group      string // a directory of control groups that is ours to divide; "" for none
 	pids       int    // numbers of processes end here
 }
 
 func inspect() machine {
+	looks := traces()
+	_, err := listeners()
 	return machine{
-		landlock: landlockABI(), seccomp: seccomp.Available(), supervisor: forkexec.Available && seccomp.Listens() && traces() != nobody,
-		group: ownGroup(), pids: lastPID(),
+		landlock: landlockABI(), seccomp: seccomp.Available(), group: ownGroup(), pids: lastPID(),
+		supervisor: forkexec.Available && seccomp.Listens() && looks != nobody && err == nil, adopts: looks == descendants,
 	}
 }
 

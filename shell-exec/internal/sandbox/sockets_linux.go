@@ -217,13 +217,7 @@ func (v *supervisor) ours(there func(listening) bool) error {
 // holds reports whether a process of a command has the socket open.
 func (s *Sandbox) holds(socket uint32) bool {
 	want := fmt.Sprintf("socket:[%d]", socket)
-	s.mu.Lock()
-	trees := make([]*Tree, 0, len(s.trees))
-	for t := range s.trees {
-		trees = append(trees, t)
-	}
-	s.mu.Unlock()
-	for _, t := range trees {
+	for t := range s.known() {
 		for _, pid := range t.PIDs() {
 			dir := fmt.Sprintf("/proc/%d/fd/", pid)
 			entries, _ := os.ReadDir(dir)
@@ -259,19 +253,31 @@ func deviceOf(n seccomp.Notification, file int) uint32 {
 	return ^uint32(0)
 }
 
-// listeners asks the kernel, in the network of the command, who listens at local sockets
-// (sock_diag(7)).
-func (v *supervisor) listeners() (out []listening, err error) {
-	fd := -1
-	open := func() (err error) {
-		fd, err = unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
-		return err
+// listeners are all that listen at local sockets: in the network of this process, and at
+// level 2 in those that commands have to themselves. A file is the same in all of them.
+func (v *supervisor) listeners() ([]listening, error) {
+	all, err := listeners()
+	if v.s.level != 2 {
+		return all, err
 	}
-	if v.s.level == 2 {
-		err = v.thread.run(open)
-	} else {
-		err = open()
+	for _, t := range v.s.known() {
+		if err == nil {
+			err = t.run(func() error {
+				more, err := listeners()
+				all = append(all, more...)
+				return err
+			})
+		}
+		if err == errThreadEnded {
+			err = nil
+		}
 	}
+	return all, err
+}
+
+// listeners asks the kernel (sock_diag(7)), in the network of the calling thread.
+func listeners() (out []listening, err error) {
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
 	if err != nil {
 		return nil, err
 	}

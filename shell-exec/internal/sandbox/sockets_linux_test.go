@@ -516,3 +516,26 @@ func listens(name string) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return cmd.Start()
 }
+
+// TestOrphansAreBuriedWhereTheyComeToThisProcess is for where only descendants may be looked
+// into (Yama): a daemon is one then, and connects too.
+func TestOrphansAreBuriedWhereTheyComeToThisProcess(t *testing.T) {
+	supervised(t)
+	w := newWorld(t)
+	m := inspect()
+	m.adopts = true
+	s, _, err := m.sandbox(Options{Mode: Auto, Level: level(), Home: w.Home})
+	must(t, err)
+	defer s.Close()
+	orphan := 0
+	tree, err := s.Start(t.Context(), w.shell("setsid sh -c 'setsid sleep 0.3 & echo $! >orphan' & sleep 0.6"), Files{})
+	must(t, err)
+	defer tree.Close()
+	eventually(t, "an orphan", func() bool {
+		text, _ := os.ReadFile(w.Work + "/orphan")
+		orphan, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+		p, ok := look(orphan)
+		return ok && p.parent == os.Getpid()
+	})
+	eventually(t, "its burial", func() bool { _, ok := look(orphan); return !ok })
+}

@@ -91,7 +91,7 @@ func (l *launch) tree(f Files) (*Tree, error) {
 	if p, ok := held.(interface{ provide() }); ok && !l.c.Detached {
 		t.provide = p.provide
 	}
-	l.s.remember(t)
+	l.s.remember(t, l.thread)
 	if l.supervisor != nil {
 		go l.supervisor.serve()
 	}
