@@ -25,7 +25,7 @@ func (m machine) promises() []promise {
 	by := fmt.Sprintf("Landlock (ABI %d)", m.landlock)
 	return []promise{
 		{"read", m.landlock > 0, by, needLandlock},
-		{"write", m.landlock >= 3, by, needTruncate},
+		{"write", m.landlock >= 3 || m.landlock > 0 && m.seccomp, by, needTruncate},
 		{"network", m.seccomp, "a system-call filter", needSeccomp},
 		{"processes", m.landlock > 0, by, needScope},
 		{"kernel", m.seccomp, "a system-call filter", needSeccomp},
@@ -89,8 +89,8 @@ func (s *Sandbox) namespacesPart(err error) Part {
 		return Part{Name: "namespaces", Holds: true, Why: "every command has mounts of its own: modes and times outside cannot be changed, what others keep in /tmp, /run, /var and home directories, sockets too, is out of sight"}
 	}
 	why := "not asked for: modes and times of files outside can be changed where the user may"
-	if s.machine.landlock < 9 {
-		why += ", and with the network on local sockets of other programs reached"
+	if s.machine.landlock < 9 && s.machine.seccomp && !s.machine.supervisor {
+		why += "; commands have no local sockets, for nobody can check here which ones they connect to (Linux 5.6 could, where pidfd_getfd and process_vm_readv are allowed)"
 	}
 	return Part{Name: "namespaces", Beyond: true, Why: why, Fix: wantUserNS}
 }

@@ -21,10 +21,12 @@
 // does). Where there is neither, and in the first tenth of a second of a command,
 // only its first process dies with the server.
 //
+// What counts for some calls is in memory, or behind a number: a supervisor in this
+// process answers those (connecting to local sockets; before Landlock ABI 6 signals).
+//
 // What level 1 leaves open: whoever knows a path can learn that it exists, its
 // size and times; modes and times of files outside may be changed where the
-// user may; with the network on, local sockets of other programs can be
-// reached on kernels before Landlock ABI 9.
+// user may.
 package sandbox
 
 import (
