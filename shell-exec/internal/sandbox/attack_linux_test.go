@@ -79,6 +79,10 @@ func deeds(name, with string) error {
 		return storm()
 	case "hide":
 		return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+	case "truncate":
+		return truncated(with)
+	case "objects":
+		return objects()
 	case "sibling":
 		return sibling()
 	case "unshare":

@@ -72,11 +72,11 @@ const (
 // holdToOneself keeps such calls to the process itself, for which 0 stands; another
 // number gets this answer. Asking for the limits of another is left.
 func holdToOneself(f *seccomp.Filter, other uint32) {
+	f.DenyEqual(unix.EPERM, unix.SYS_SETPRIORITY, 0, prioUser)
+	f.DenyEqual(unix.EPERM, unix.SYS_IOPRIO_SET, 0, ioprioUser)
 	for call, pid := range numbered {
 		f.When(other, call, seccomp.Not(pid, 0))
 	}
-	f.DenyEqual(unix.EPERM, unix.SYS_SETPRIORITY, 0, prioUser)
-	f.DenyEqual(unix.EPERM, unix.SYS_IOPRIO_SET, 0, ioprioUser)
 	f.When(other, unix.SYS_PRLIMIT64, seccomp.Not(0, 0), seccomp.Not(2, 0))
 	f.When(other, unix.SYS_PRLIMIT64, seccomp.Not(0, 0), seccomp.HighNot(2, 0))
 }
