@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -290,7 +291,7 @@ func swaps(names string) error {
 	copy(addresses[1][2:], foreign)
 	port := tcp.Addr().(*net.TCPAddr).Port
 	copy(addresses[2][:], []byte{unix.AF_INET, 0, byte(port >> 8), byte(port), 127, 0, 0, 1})
-	shared := new([112]byte)
+	shared := new([14]uint64) // written word by word, for the race detector
 	var done atomic.Bool
 	var wg sync.WaitGroup
 	for range 2 {
@@ -306,7 +307,9 @@ func swaps(names string) error {
 					unix.Dup2(new, fd)
 					unix.Close(new)
 				}
-				*shared = addresses[i%3]
+				for n := range shared {
+					atomic.StoreUint64(&shared[n], binary.NativeEndian.Uint64(addresses[i%3][8*n:]))
+				}
 			}
 		})
 	}
