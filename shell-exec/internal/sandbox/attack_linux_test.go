@@ -27,7 +27,7 @@ func deeds(name, with string) error {
 	switch name {
 	case "serve":
 		return serve(with)
-	case "tcp", "udp", "unix":
+	case "tcp", "udp", "unix", "unixpacket":
 		c, err := net.Dial(name, with)
 		if err == nil {
 			defer c.Close()
@@ -68,6 +68,24 @@ func deeds(name, with string) error {
 		pid, _ := strconv.Atoi(with)
 		fmt.Println(signalled(pid, unix.SIGWINCH))
 		return nil
+	case "serves":
+		return servesItself(with)
+	case "swaps":
+		return swaps(with)
+	case "waits":
+		return waits(with)
+	case "blocks":
+		return blocks(with)
+	case "listens":
+		return listens(with)
+	case "storm":
+		return storm()
+	case "hide":
+		return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+	case "truncate":
+		return truncated(with)
+	case "objects":
+		return objects()
 	case "sibling":
 		return sibling()
 	case "unshare":

@@ -21,8 +21,7 @@ func filter(landlock, level int, network bool) seccomp.Program {
 	f.DenyEqual(unix.EPERM, unix.SYS_IOCTL, 1, tioclinux)
 	f.Deny(unix.EPERM, unix.SYS_PROCESS_MRELEASE)
 	if landlock < 3 {
-		f.DenyTruncation()                    // Landlock cannot, before ABI 3
-		f.Deny(unix.ENOSYS, unix.SYS_OPENAT2) // truncates too, and keeps its flags in memory; openat is what programs then use
+		f.DenyTruncation() // Landlock cannot, before ABI 3
 	}
 	if level == 1 {
 		denyShared(f)
@@ -35,13 +34,6 @@ func filter(landlock, level int, network bool) seccomp.Program {
 	}
 	f.AllowOnly(unix.EPERM, unix.SYS_SOCKET, 0, ^uint32(0), unix.AF_UNIX)
 	f.AllowOnly(unix.EPERM, unix.SYS_SOCKETPAIR, 0, ^uint32(0), unix.AF_UNIX)
-	if landlock < 9 {
-		// Landlock does not see which socket file is connected to. A datagram
-		// socket reaches one with sendmsg, without connecting.
-		f.AllowOnly(unix.EPERM, unix.SYS_SOCKET, 1, 0xf, unix.SOCK_STREAM, unix.SOCK_SEQPACKET)
-		f.AllowOnly(unix.EPERM, unix.SYS_SOCKETPAIR, 1, 0xf, unix.SOCK_STREAM, unix.SOCK_SEQPACKET)
-		f.Deny(unix.EPERM, unix.SYS_CONNECT)
-	}
 	return f.Program()
 }
 
@@ -80,18 +72,68 @@ const (
 // holdToOneself keeps such calls to the process itself, for which 0 stands; another
 // number gets this answer. Asking for the limits of another is left.
 func holdToOneself(f *seccomp.Filter, other uint32) {
+	f.DenyEqual(unix.EPERM, unix.SYS_SETPRIORITY, 0, prioUser)
+	f.DenyEqual(unix.EPERM, unix.SYS_IOPRIO_SET, 0, ioprioUser)
 	for call, pid := range numbered {
 		f.When(other, call, seccomp.Not(pid, 0))
 	}
-	f.DenyEqual(unix.EPERM, unix.SYS_SETPRIORITY, 0, prioUser)
-	f.DenyEqual(unix.EPERM, unix.SYS_IOPRIO_SET, 0, ioprioUser)
 	f.When(other, unix.SYS_PRLIMIT64, seccomp.Not(0, 0), seccomp.Not(2, 0))
 	f.When(other, unix.SYS_PRLIMIT64, seccomp.Not(0, 0), seccomp.HighNot(2, 0))
 }
 
-// ownFilter is what the child puts on itself, over the filter of the thread.
-func ownFilter() seccomp.Program {
-	f := seccomp.New()
-	holdToOneself(f, seccomp.Refusal(unix.EPERM))
-	return f.Program()
+// askAboutSignals is for where Landlock has no scope for them. A process that hides
+// itself would be taken for a stranger, by who signals it and by who ends all.
+func askAboutSignals(f *seccomp.Filter) {
+	f.When(seccomp.Notify, unix.SYS_KILL, seccomp.Not(0, 0)) // 0: one's own group, which is in the command's session
+	for _, call := range []uintptr{unix.SYS_TKILL, unix.SYS_TGKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_PIDFD_SEND_SIGNAL} {
+		f.When(seccomp.Notify, call)
+	}
+	f.When(seccomp.Notify, unix.SYS_FCNTL, seccomp.Is(1, unix.F_SETOWN), seccomp.Not(2, 0))
+	f.DenyEqual(unix.EPERM, unix.SYS_FCNTL, 1, unix.F_SETOWN_EX)
+	f.DenyEqual(unix.EPERM, unix.SYS_IOCTL, 1, fiosetown)
+	f.DenyEqual(unix.EPERM, unix.SYS_IOCTL, 1, siocspgrp)
+	f.When(seccomp.Refusal(unix.EPERM), unix.SYS_PRCTL, seccomp.Is(0, unix.PR_SET_DUMPABLE), seccomp.Is(1, 0))
+}
+
+const ( // not named by x/sys
+	fiosetown = 0x8901
+	siocspgrp = 0x8902
+)
+
+// ownFilter is what a child puts on itself, over the filter of its thread. asks says that
+// somebody has to answer. A detached command at level 1 has nobody to ask once this process has
+// ended, and so no local sockets; only signals it asks about, where nothing else keeps them in.
+func (m machine) ownFilter(level int, detached bool) (f seccomp.Program, asks bool) {
+	own := seccomp.New()
+	supervised := m.supervisor && (!detached || level == 2)
+	other := seccomp.Refusal(unix.EPERM)
+	if supervised {
+		other = seccomp.Notify
+	}
+	holdToOneself(own, other)
+	if m.landlock < 3 {
+		own.Deny(unix.ENOSYS, unix.SYS_OPENAT2) // truncates too, with flags in memory; programs then use openat
+	}
+	if supervised {
+		own.When(seccomp.Notify, unix.SYS_CONNECT)
+	}
+	if m.landlock < 9 {
+		// Landlock does not see which local socket is connected to. One for datagrams
+		// reaches it without connecting.
+		own.When(seccomp.Refusal(unix.EPERM), unix.SYS_SOCKET, seccomp.Is(0, unix.AF_UNIX), seccomp.None(1, 0xf, unix.SOCK_STREAM, unix.SOCK_SEQPACKET))
+		own.When(seccomp.Refusal(unix.EPERM), unix.SYS_SOCKETPAIR, seccomp.Is(0, unix.AF_UNIX), seccomp.None(1, 0xf, unix.SOCK_STREAM, unix.SOCK_SEQPACKET))
+		if !supervised {
+			own.DenyEqual(unix.EPERM, unix.SYS_SOCKET, 0, unix.AF_UNIX)
+		}
+	}
+	signals := m.judgesSignals(level)
+	if signals {
+		askAboutSignals(own)
+	}
+	return own.Program(), supervised || signals
+}
+
+// judgesSignals reports whether a supervisor keeps signals in.
+func (m machine) judgesSignals(level int) bool {
+	return m.supervisor && m.landlock > 0 && !m.scoped() && level == 1
 }

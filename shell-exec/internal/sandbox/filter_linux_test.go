@@ -90,8 +90,69 @@ func TestTheFilterRefusesWhatLandlockDoesNotSee(t *testing.T) {
 		{"the same, where Landlock sees truncation", 3, 1, unix.SYS_OPENAT2, args{0, 4096, 4096}, allow},
 	} {
 		call := seccomp.Call{Number: uint32(w.call), Args: w.args}
-		if got := answers(t, call, filter(w.landlock, w.level, true), ownFilter()); got != w.want {
+		own, _ := machine{landlock: w.landlock, seccomp: true}.ownFilter(w.level, false)
+		if got := answers(t, call, filter(w.landlock, w.level, true), own); got != w.want {
 			t.Errorf("%s (Landlock ABI %d, level %d): %#x, want %#x", w.what, w.landlock, w.level, got, w.want)
+		}
+	}
+}
+
+func TestTheFilterAsksWhereSomebodyAnswers(t *testing.T) {
+	if !seccomp.Available() {
+		t.Skip("no system-call filters here")
+	}
+	const (
+		allow = unix.SECCOMP_RET_ALLOW
+		ask   = seccomp.Notify
+		other = 7
+	)
+	eperm := seccomp.Refusal(unix.EPERM)
+	type args = [6]uint64
+	stream, datagram := args{unix.AF_UNIX, unix.SOCK_STREAM | unix.SOCK_CLOEXEC}, args{unix.AF_UNIX, unix.SOCK_DGRAM}
+	old, scoped, sees := 5, 7, 9 // ABIs: without a scope for signals, with one, and with one for local sockets
+	for _, w := range []struct {
+		what               string
+		landlock, level    int
+		answered, detached bool
+		call               uintptr
+		args               args
+		want               uint32
+	}{
+		{"connecting", scoped, 1, true, false, unix.SYS_CONNECT, args{3}, ask},
+		{"connecting at level 2", scoped, 2, true, false, unix.SYS_CONNECT, args{3}, ask},
+		{"connecting, where Landlock sees to what", sees, 1, true, false, unix.SYS_CONNECT, args{3}, allow},
+		{"connecting, with nobody to ask", scoped, 1, false, false, unix.SYS_CONNECT, args{3}, allow},
+		{"connecting when detached", scoped, 1, true, true, unix.SYS_CONNECT, args{3}, allow},
+		{"a local socket", scoped, 1, true, false, unix.SYS_SOCKET, stream, allow},
+		{"a local socket, with nobody to ask", scoped, 1, false, false, unix.SYS_SOCKET, stream, eperm},
+		{"a local socket when detached", scoped, 2, true, true, unix.SYS_SOCKET, stream, eperm},
+		{"a local socket when detached, where Landlock sees", sees, 1, true, true, unix.SYS_SOCKET, stream, allow},
+		{"a local socket for datagrams", scoped, 1, true, false, unix.SYS_SOCKET, datagram, eperm},
+		{"the same under another name", scoped, 1, true, false, unix.SYS_SOCKET, args{unix.AF_UNIX, unix.SOCK_RAW}, eperm},
+		{"a pair for datagrams", scoped, 1, true, false, unix.SYS_SOCKETPAIR, datagram, eperm},
+		{"a pair", scoped, 1, false, true, unix.SYS_SOCKETPAIR, stream, allow},
+		{"another socket for datagrams", scoped, 1, true, false, unix.SYS_SOCKET, args{unix.AF_INET, unix.SOCK_DGRAM}, allow},
+		{"the affinity of a number", scoped, 1, true, false, unix.SYS_SCHED_SETAFFINITY, args{other}, ask},
+		{"a limit of a number", scoped, 1, true, false, unix.SYS_PRLIMIT64, args{other, 1, 1 << 32}, ask},
+		{"the priority of all of a user", scoped, 1, true, false, unix.SYS_SETPRIORITY, args{2, other}, eperm},
+		{"the affinity of a number when detached", scoped, 1, true, true, unix.SYS_SCHED_SETAFFINITY, args{other}, eperm},
+		{"a signal, which Landlock sees", scoped, 1, true, false, unix.SYS_KILL, args{other, 9}, allow},
+		{"a signal", old, 1, true, false, unix.SYS_KILL, args{other, 9}, ask},
+		{"a signal when detached", old, 1, true, true, unix.SYS_TGKILL, args{other, other, 9}, ask},
+		{"a signal to one's group", old, 1, true, false, unix.SYS_KILL, args{0, 9}, allow},
+		{"a signal in a PID namespace", old, 2, true, false, unix.SYS_KILL, args{other, 9}, allow},
+		{"an owner of a file", old, 1, true, false, unix.SYS_FCNTL, args{3, unix.F_SETOWN, other}, ask},
+		{"no owner of a file", old, 1, true, false, unix.SYS_FCNTL, args{3, unix.F_SETOWN, 0}, allow},
+		{"an owner in memory", old, 1, true, false, unix.SYS_FCNTL, args{3, unix.F_SETOWN_EX, 4096}, eperm},
+		{"an owner by another call", old, 1, true, false, unix.SYS_IOCTL, args{3, siocspgrp, 4096}, eperm},
+		{"hiding", old, 1, true, false, unix.SYS_PRCTL, args{unix.PR_SET_DUMPABLE, 0}, eperm},
+		{"being seen", old, 1, true, false, unix.SYS_PRCTL, args{unix.PR_SET_DUMPABLE, 1}, allow},
+		{"hiding, where Landlock sees signals", scoped, 1, true, false, unix.SYS_PRCTL, args{unix.PR_SET_DUMPABLE, 0}, allow},
+	} {
+		own, asks := machine{landlock: w.landlock, seccomp: true, supervisor: w.answered}.ownFilter(w.level, w.detached)
+		got := answers(t, seccomp.Call{Number: uint32(w.call), Args: w.args}, filter(w.landlock, w.level, true), own)
+		if got != w.want || got == ask && !asks {
+			t.Errorf("%s (Landlock ABI %d, level %d): %#x, want %#x; asks: %t", w.what, w.landlock, w.level, got, w.want, asks)
 		}
 	}
 }

@@ -52,6 +52,7 @@ type keeper struct {
 	ipc       *os.File
 	net       *os.File // without a way out
 	pid       *os.File
+	sockets   *os.File // asks about those in net; one at a time
 	terminals *os.File // the /dev/pts of commands in terminals
 
 	mu     sync.Mutex // one request at a time
@@ -116,16 +117,16 @@ func startKeeper(flags uintptr) (*keeper, error) {
 	}()
 	theirs.Close() // else nobody notices that the keeper has ended
 	hello, files, err := k.receive()
-	if err == nil && len(files) != 5 {
+	if err == nil && len(files) != 6 {
 		closeFiles(files)
-		err = fmt.Errorf("%d namespaces instead of 4", len(files)-1)
+		err = fmt.Errorf("%d descriptors instead of 6", len(files))
 	}
 	if err != nil {
 		k.close()
 		return nil, err
 	}
 	k.noProc = hello.NoProc
-	k.ipc, k.net, k.pid, k.terminals = files[1], files[2], files[3], files[4]
+	k.ipc, k.net, k.sockets, k.pid, k.terminals = files[1], files[2], files[3], files[4], files[5]
 	if k.user = files[0]; flags&unix.CLONE_NEWUSER == 0 {
 		k.user.Close()
 		k.user = nil
@@ -277,14 +278,18 @@ func (s *stock) begin(answer *response) (files []*os.File, err error) {
 	}
 	for _, kind := range []string{"user", "ipc", "net", "pid"} {
 		if kind == "net" {
-			var without *os.File
-			_, err = newThread(func() (err error) { // it ends with this; the open file keeps the namespace
-				if err = unix.Unshare(unix.CLONE_NEWNET); err == nil {
-					without, err = os.Open("/proc/thread-self/ns/net")
+			_, err = newThread(func() error { // it ends with this; the open file keeps the namespace
+				if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+					return err
 				}
+				without, err := os.Open("/proc/thread-self/ns/net")
+				if err != nil {
+					return err
+				}
+				asks, err := diagnosing()
+				files = append(files, without, os.NewFile(uintptr(asks), "sockets"))
 				return errors.Join(err, loopback())
 			})
-			files = append(files, without)
 		} else {
 			var f *os.File
 			f, err = os.Open("/proc/self/ns/" + kind)

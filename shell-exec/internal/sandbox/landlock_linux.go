@@ -55,6 +55,13 @@ func grants(r Rules, home string, guarded []string) []grant {
 		}
 		out = append(out, grant{path: path, rights: readRights, held: tool})
 	}
+	for _, path := range r.Sockets {
+		if socket, err := confine.OpenGrant(path, guarded); err == nil {
+			out = append(out, grant{path: path, rights: ll.AccessFSResolveUnix, held: socket})
+		} else {
+			out = append(out, grant{path: path}) // it may come
+		}
+	}
 	for _, path := range devicePaths() {
 		out = append(out, grant{path: path, rights: deviceRights})
 	}

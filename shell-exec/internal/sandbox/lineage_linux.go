@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"os/signal"
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -151,6 +153,28 @@ func newFamily() *family {
 
 // adopt makes orphans come to this process.
 func adopt() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
+
+// bury asks for the status of orphans until done, some time after children have ended.
+func (f *family) bury(done <-chan struct{}) {
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, unix.SIGCHLD)
+	defer signal.Stop(ended)
+	for {
+		select {
+		case <-done:
+			return
+		case <-ended:
+		}
+		select {
+		case <-done:
+			return
+		case <-time.After(seldom):
+		}
+		if all, err := census(); err == nil {
+			f.reap(all)
+		}
+	}
+}
 
 func (f *family) join(l *lineage) {
 	f.mu.Lock()

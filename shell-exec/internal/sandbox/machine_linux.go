@@ -9,19 +9,56 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/multiollama/mcp-server/shared/seccomp"
+	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox/forkexec"
 )
 
 // machine is what the kernel can do. Tests take from it to force what other
 // machines lack.
 type machine struct {
-	landlock int    // the ABI; 0 without Landlock
-	seccomp  bool   // system-call filters
-	group    string // a directory of control groups that is ours to divide; "" for none
-	pids     int    // numbers of processes end here
+	landlock   int    // the ABI; 0 without Landlock
+	seccomp    bool   // system-call filters
+	supervisor bool   // calls that a filter cannot judge can be asked about, and done for who asks
+	adopts     bool   // orphans have to come to this process for that
+	group      string // a directory of control groups that is ours to divide; "" for none
+	pids       int    // numbers of processes end here
 }
 
 func inspect() machine {
-	return machine{landlock: landlockABI(), seccomp: seccomp.Available(), group: ownGroup(), pids: lastPID()}
+	looks := traces()
+	fd, err := diagnosing()
+	if err == nil {
+		_, err = listeners(fd)
+		unix.Close(fd)
+	}
+	return machine{
+		landlock: landlockABI(), seccomp: seccomp.Available(), group: ownGroup(), pids: lastPID(),
+		supervisor: forkexec.Available && seccomp.Listens() && looks != nobody && err == nil, adopts: looks == descendants,
+	}
+}
+
+// tracing is which processes of this user this one may look into (Yama).
+type tracing int
+
+const (
+	everybody   tracing = iota
+	descendants         // orphans are none any more, unless they come to this process
+	nobody
+)
+
+func traces() tracing {
+	text, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope")
+	scope, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	switch {
+	case err != nil || scope == 0:
+		return everybody
+	case scope < 3 && unix.Capget(&header, &data[0]) == nil && data[0].Effective&(1<<unix.CAP_SYS_PTRACE) != 0:
+		return everybody
+	case scope == 1:
+		return descendants
+	}
+	return nobody
 }
 
 // landlockABI is the version of Landlock to be used: 0 where there is none. 6

@@ -175,7 +175,7 @@ func (k *plans) of(r Rules, compile func(Rules) (*plan, error)) (*plan, error) {
 
 // same reports whether both are the very same grants.
 func (r Rules) same(o Rules) bool {
-	return slices.Equal(r.Read, o.Read) && slices.Equal(r.Write, o.Write) && slices.Equal(r.Hide, o.Hide) && r.Temp == o.Temp && r.Network == o.Network
+	return slices.Equal(r.Read, o.Read) && slices.Equal(r.Write, o.Write) && slices.Equal(r.Hide, o.Hide) && slices.Equal(r.Sockets, o.Sockets) && r.Temp == o.Temp && r.Network == o.Network
 }
 
 // fresh reports whether the names still lead where they did. They are looked at

@@ -9,9 +9,8 @@ const (
 	needSeccomp  = "Use a kernel with CONFIG_SECCOMP_FILTER, on amd64 or arm64"
 	needUserNS   = "Allow user namespaces: sysctl user.max_user_namespaces=1000, and on Ubuntu an AppArmor profile for this program with `userns,` " +
 		"(or kernel.apparmor_restrict_unprivileged_userns=0); in a container, one that may make them"
-	needSockets = "Use Linux with Landlock ABI 9"
-	wantUserNS  = "Use --sandbox-level 2"
-	tellUs      = "Do not rely on it; report this with the kernel's version"
+	wantUserNS = "Use --sandbox-level 2"
+	tellUs     = "Do not rely on it; report this with the kernel's version"
 )
 
 // promise is one line of the report: what enforces it here.
@@ -27,9 +26,9 @@ func (s *Sandbox) promises() []promise {
 	by := fmt.Sprintf("Landlock (ABI %d)", m.landlock)
 	return []promise{
 		{"read", m.landlock > 0, by, needLandlock},
-		{"write", m.landlock >= 3, by, needTruncate},
+		{"write", m.landlock >= 3 || m.landlock > 0 && m.seccomp, by, needTruncate},
 		{"network", m.seccomp, "a system-call filter", needSeccomp},
-		{"sockets", s.level == 2 || m.landlock >= 9, "what is not there, or Landlock,", needSockets},
+		{"sockets", m.seccomp, "a supervisor of system calls, or a filter,", needSeccomp},
 		{"processes", m.landlock > 0, by, needScope},
 		{"kernel", m.seccomp, "a system-call filter", needSeccomp},
 	}

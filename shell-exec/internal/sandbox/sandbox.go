@@ -21,10 +21,12 @@
 // does). Where there is neither, and in the first tenth of a second of a command,
 // only its first process dies with the server.
 //
+// What counts for some calls is in memory, or behind a number: a supervisor in this
+// process answers those (connecting to local sockets; before Landlock ABI 6 signals).
+//
 // What level 1 leaves open: whoever knows a path can learn that it exists, its
 // size and times; modes and times of files outside may be changed where the
-// user may; with the network on, local sockets of other programs can be
-// reached on kernels before Landlock ABI 9.
+// user may.
 package sandbox
 
 import (
@@ -68,6 +70,7 @@ type Rules struct {
 	Write   []*confine.Grant // the same, to be changed too
 	Temp    *confine.Grant   // a private directory for temporary files, nil for none; the command learns it from its environment (ToolEnv)
 	Hide    []*confine.Grant // directories that nobody sees into, also inside of the others; only level 2 can
+	Sockets []string         // local sockets of other programs that may be connected to, if they are there
 	Network bool             // connections to elsewhere
 
 	// UnsafeUnrestricted lets the command do all that the user may, new

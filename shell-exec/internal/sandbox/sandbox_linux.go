@@ -27,9 +27,10 @@ type Sandbox struct {
 	spare   spare
 
 	mu     sync.Mutex
-	trees  map[*Tree]bool
-	keeper *keeper // at level 2
+	trees  map[*Tree]*thread // that started it
+	keeper *keeper           // at level 2
 	closed bool
+	done   chan struct{} // closed by Close
 }
 
 func newSandbox(o Options) (*Sandbox, Report, error) { return inspect().sandbox(o) }
@@ -41,7 +42,7 @@ func (m machine) sandbox(o Options) (*Sandbox, Report, error) {
 	}
 	closeOnExec()
 	sweepGroups(m.group)
-	s := &Sandbox{mode: o.Mode, level: o.Level, home: o.Home, guarded: o.Guarded, machine: m, family: newFamily(), trees: map[*Tree]bool{}}
+	s := &Sandbox{mode: o.Mode, level: o.Level, home: o.Home, guarded: o.Guarded, machine: m, family: newFamily(), trees: map[*Tree]*thread{}, done: make(chan struct{})}
 	if o.Mode == Off {
 		return s, switchedOff(), nil
 	}
@@ -53,14 +54,28 @@ func (m machine) sandbox(o Options) (*Sandbox, Report, error) {
 		s.canary.close()
 		return nil, nil, fault.New(fault.Unavailable, "the sandbox could not be tried: Landlock has no second layer", "Use --sandbox off, or another kernel").Because(err)
 	}
+	if m.supervisor && m.adopts {
+		if err := adopt(); err != nil {
+			s.Close()
+			return nil, nil, fault.New(fault.Unavailable, "the sandbox could not be tried: orphans do not come to this process", "Use --sandbox off").Because(err)
+		}
+		go s.family.bury(s.done)
+	}
 	report := s.try()
 	return s, report, nil
 }
 
-func (s *Sandbox) remember(t *Tree) {
+func (s *Sandbox) remember(t *Tree, by *thread) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.trees[t] = true
+	s.trees[t] = by
+}
+
+// known are the trees that are not over, and the threads that started them.
+func (s *Sandbox) known() map[*Tree]*thread {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.trees)
 }
 
 // ending reports whether Close has begun.
@@ -108,6 +123,9 @@ func (s *Sandbox) Close() error {
 		wg.Go(func() { errs[i] = t.Close() })
 	}
 	wg.Wait()
+	if !already {
+		close(s.done)
+	}
 	s.spare.close()
 	if s.keeper != nil && !already {
 		s.keeper.close()

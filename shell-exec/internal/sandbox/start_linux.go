@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/seccomp"
 	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox/forkexec"
 )
 
@@ -47,11 +48,12 @@ type launch struct {
 
 	terminal *os.File // that the command gets for its own
 
-	thread *thread
-	plan   *plan // what binds it; nil where nothing does
-	began  time.Time
-	space  *space // with bySpace
-	mark   string // with byLineage
+	thread     *thread
+	supervisor *supervisor // nil for none; it serves once the command is known
+	plan       *plan       // what binds it; nil where nothing does
+	began      time.Time
+	space      *space // with bySpace
+	mark       string // with byLineage
 }
 
 // tree starts the command and makes its holder.
@@ -91,7 +93,10 @@ func (l *launch) tree(f Files) (*Tree, error) {
 	if p, ok := held.(interface{ provide() }); ok && !l.c.Detached && !keeps {
 		t.provide = p.provide
 	}
-	l.s.remember(t)
+	l.s.remember(t, l.thread)
+	if l.supervisor != nil {
+		go l.supervisor.serve()
+	}
 	if l.plan != nil && l.terminal == nil {
 		l.s.spare.prepare(l.plan)
 	}
@@ -132,6 +137,9 @@ func (l *launch) abandon() {
 	}
 	if l.space != nil {
 		l.space.close()
+	}
+	if l.supervisor != nil {
+		l.supervisor.close()
 	}
 }
 
@@ -190,10 +198,17 @@ func (l *launch) exec(path string, args []string, files []*os.File) (*os.Process
 		}
 		attr.Limits = append(l.c.Limits.resources(0), forkexec.Limit{Resource: unix.RLIMIT_NOFILE, Rlimit: l.s.canary.files})
 		attr.Namespaces = l.plan.namespaces(l.space)
+		asks := false
 		if l.plan.filter != nil {
-			attr.Filters = [][]unix.SockFilter{l.plan.filter, ownFilter()}
+			var own seccomp.Program
+			own, asks = l.s.machine.ownFilter(l.s.level, l.c.Detached)
+			attr.Filters = [][]unix.SockFilter{l.plan.filter, own}
 		}
-		p, err = forkexec.Start(path, args, attr)
+		if asks {
+			p, err = l.startSupervised(path, args, attr)
+		} else {
+			p, err = forkexec.Start(path, args, attr)
+		}
 		return err
 	})
 	if err == nil && (l.free || !forkexec.Available) {

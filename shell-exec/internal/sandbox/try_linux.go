@@ -140,6 +140,9 @@ func (s *Sandbox) trial(program *confine.Grant, t targets, network bool) (worked
 				_ = p.Kill()
 				_, _ = p.Wait()
 			}()
+			if l.supervisor != nil {
+				go l.supervisor.serve()
+			}
 		}
 	}
 	in.Close()
