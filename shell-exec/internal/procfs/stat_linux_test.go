@@ -16,7 +16,7 @@ func TestALineIsReadWhateverTheNameHolds(t *testing.T) {
 		got, ok := procfs.Parse([]byte("42 (" + name + ")" + rest))
 		want := procfs.Stat{
 			PID: 42, Name: name, State: 'S', Parent: 10, Group: 20, Session: 30,
-			Own: 2 * time.Second, Children: 100 * time.Millisecond, Start: 9000, Resident: 256 * int64(os.Getpagesize()),
+			Own: 2 * time.Second, Children: 100 * time.Millisecond, Threads: 1, Start: 9000, Resident: 256 * int64(os.Getpagesize()), Via: 42,
 		}
 		if !ok || got != want {
 			t.Errorf("%q is %+v", name, got)
@@ -29,7 +29,7 @@ func TestANameInStatMayHoldAnything(t *testing.T) {
 	s, ok := procfs.Parse([]byte(line))
 	want := procfs.Stat{
 		PID: 7, Name: "a) R 1 (b) c", State: 'S', Parent: 42, Group: 1, Session: 1,
-		Own: 300 * time.Millisecond, Children: 700 * time.Millisecond, Start: 555, Resident: 3 * int64(os.Getpagesize()),
+		Own: 300 * time.Millisecond, Children: 700 * time.Millisecond, Threads: 1, Start: 555, Resident: 3 * int64(os.Getpagesize()), Via: 7,
 	}
 	if !ok || s != want {
 		t.Errorf("%+v", s)

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -17,11 +18,14 @@ type machine struct {
 	landlock int    // the ABI; 0 without Landlock
 	seccomp  bool   // system-call filters
 	group    string // a directory of control groups that is ours to divide; "" for none
+	counted  bool   // groups made there count memory and threads
 	pids     int    // numbers of processes end here
 }
 
 func inspect() machine {
-	return machine{landlock: landlockABI(), seccomp: seccomp.Available(), group: ownGroup(), pids: lastPID()}
+	m := machine{landlock: landlockABI(), seccomp: seccomp.Available(), group: ownGroup(), pids: lastPID()}
+	m.counted = m.group != "" && handOn(m.group) == nil
+	return m
 }
 
 // landlockABI is the version of Landlock to be used: 0 where there is none. 6
@@ -78,7 +82,13 @@ func groupDir() string {
 	}
 	for line := range strings.Lines(string(self)) {
 		if path, ok := strings.CutPrefix(strings.TrimSpace(line), "0::"); ok && mount != "" {
-			return strings.TrimSuffix(mount+path, "/")
+			dir := strings.TrimSuffix(mount+path, "/")
+			for _, pid := range []int{os.Getpid(), os.Getppid()} { // the latter at level 2
+				if p, ok := look(pid); ok && filepath.Base(dir) == lowerName+owner(p)+"-" {
+					return filepath.Dir(dir) // this process has gone one further down
+				}
+			}
+			return dir
 		}
 	}
 	return ""

@@ -85,6 +85,9 @@ func (l *launch) tree(f Files) (*Tree, error) {
 	l.s.family.began(first.Pid)
 	held := l.holder(first.Pid, g)
 	t := newTree(first, held, l.c, nil)
+	if l.s.machine.counted && l.means != byGroup && l.c.Limits != (Limits{}) {
+		t.account.parent = l.s.machine.group
+	}
 	t.parted = func() { l.s.forget(t) }
 	if p, ok := held.(interface{ provide() }); ok && !l.c.Detached {
 		t.provide = p.provide
