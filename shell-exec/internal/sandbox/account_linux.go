@@ -27,7 +27,7 @@ type account struct {
 	thread *thread  // of a command with an IPC namespace and a /tmp of its own, else nil
 	dirs   []string // that the command may write to
 	began  time.Time
-	first  pool // the machine at the start
+	least  pool // the machine when it had least since then
 
 	last     pool  // the machine at the last close look
 	resident int64 // the sum of the sizes then
@@ -39,11 +39,11 @@ type account struct {
 const often = 16
 
 func newAccount(held holder, c Command) *account {
-	a := &account{limits: c.Limits, began: time.Now(), dirs: c.Rules.Write, first: machinePool()}
+	a := &account{limits: c.Limits, began: time.Now(), dirs: c.Rules.Write, least: machinePool()}
 	if c.Rules.Temp != "" {
 		a.dirs = append(a.dirs[:len(a.dirs):len(a.dirs)], c.Rules.Temp)
 	}
-	a.last = a.first
+	a.last = a.least
 	var t *thread
 	switch held := held.(type) {
 	case *domain:
@@ -133,13 +133,14 @@ func (a *account) memory(all []process) (used, most int64) {
 		return min(resident, a.limits.Memory), resident
 	}
 	now := machinePool()
+	a.least = pool{min(a.least.shared, now.shared), min(a.least.kernel, now.kernel)}
 	grown := now.since(a.last)
 	most = a.exact + max(0, resident-a.resident) + grown.shared + grown.kernel
 	a.looks++
 	if most <= a.limits.Memory && a.looks%often != 0 {
 		return min(resident, most), most
 	}
-	a.exact = own + a.closely(all, own, now.since(a.first))
+	a.exact = own + a.closely(all, own, now.since(a.least))
 	a.resident, a.last = resident, now
 	return a.exact, a.exact
 }
@@ -186,7 +187,7 @@ func (a *account) ownIPC() (sum int64) {
 }
 
 // closely counts everything of the tree once. own is what lies where only this command can write, grown
-// what the machine has more than when the tree began: what cannot be seen for certain counts up to that.
+// what the machine has more than it had at least since the tree began: what cannot be seen for certain counts up to that.
 func (a *account) closely(all []process, own int64, grown pool) int64 {
 	h := &holdings{seen: map[file]bool{}, memory: memoryDevices(all), files: own}
 	if a.thread != nil {
@@ -205,13 +206,13 @@ func (a *account) closely(all []process, own int64, grown pool) int64 {
 		parent, is := member[p.parent]
 		h.process(p, is && sameMemory(p, parent))
 	}
-	alone := h.private + h.buffers + min(h.maybeBuffers, grown.kernel)
-	certain := max(h.mapped, h.files)
-	if alone+certain <= a.limits.Memory && alone+grown.shared > a.limits.Memory {
+	certain := func() int64 { return h.private + h.buffers + max(h.mapped, h.files) }
+	if certain() <= a.limits.Memory && certain()+grown.shared+grown.kernel > a.limits.Memory {
 		h.mappings(all)
 		h.written(a.dirs, a.began)
 	}
-	return alone + max(certain, min(h.mapped+h.files+h.maybeFiles, grown.shared))
+	shared := min(h.mapped+h.files+h.maybeFiles, grown.shared)
+	return certain() + max(0, shared-max(h.mapped, h.files)) + min(h.maybeBuffers, grown.kernel)
 }
 
 // holdings are what processes hold.
@@ -224,13 +225,13 @@ type holdings struct {
 	files        int64 // files in memory that have no name and are open
 	buffers      int64 // in pipes and sockets
 	maybeFiles   int64 // what files in memory may take in addition
-	maybeBuffers int64 // what pipes and sockets may take in addition
+	maybeBuffers int64 // what the kernel may use for pipes, sockets and inodes in addition
 }
 
 // file is an inode.
 type file struct{ dev, ino uint64 }
 
-// unseen is what a pipe or a socket holds at most by default.
+// unseen is what a pipe, a socket or a terminal that cannot be asked holds at most by default.
 const unseen = 256 << 10
 
 // process adds one process. With borrowed its memory is its parent's, as between vfork and exec.
@@ -285,21 +286,21 @@ func (h *holdings) descriptors(p process, dir string) {
 				continue // closed meanwhile
 			}
 			id := file{unix.Mkdev(st.Dev_major, st.Dev_minor), st.Ino}
-			kind := st.Mode & unix.S_IFMT
-			buffer := kind == unix.S_IFIFO || kind == unix.S_IFSOCK
-			if h.seen[id] || !buffer && (kind != unix.S_IFREG || !h.memory[id.dev]) {
-				continue
-			}
-			h.seen[id] = true
-			switch {
-			case buffer:
-				h.buffer(pidfd, name, kind)
-			case st.Nlink == 0:
+			switch kind := st.Mode & unix.S_IFMT; {
+			case kind == unix.S_IFCHR && st.Rdev_major == 5 && st.Rdev_minor == 2: // the master of a terminal
+				h.maybeBuffers += unseen
+			case kind != unix.S_IFIFO && kind != unix.S_IFSOCK && (kind != unix.S_IFREG || !h.memory[id.dev]) || h.seen[id]:
+			case kind == unix.S_IFREG && st.Nlink == 0:
 				h.files += int64(st.Blocks) * 512
-			default: // it may have been there before
+				h.seen[id] = true
+			case kind == unix.S_IFREG: // it may have been there before
 				h.maybeFiles += int64(st.Blocks) * 512
-			}
-			if kind == unix.S_IFSOCK {
+				h.seen[id] = true
+			default:
+				h.seen[id] = true
+				if n, err := strconv.Atoi(name); err == nil {
+					h.buffer(pidfd, n, kind == unix.S_IFSOCK)
+				}
 				// Descriptors on their way through a socket are nobody's, and may be of full sockets again.
 				if flying, err := procfs.Sizes(dir+"/fdinfo/"+name, "scm_fds"); err == nil && flying[0] > 0 {
 					h.maybeFiles, h.maybeBuffers = hidden, hidden
@@ -312,31 +313,44 @@ func (h *holdings) descriptors(p process, dir string) {
 	}
 }
 
-// buffer adds what a pipe or a socket holds. A second descriptor of it tells, which the kernel
+// buffer adds what a pipe or a socket holds. That is asked of a second descriptor, which the kernel
 // gives out for a moment.
-func (h *holdings) buffer(pidfd int, name string, kind uint16) {
-	n, _ := strconv.Atoi(name)
-	fd, err := unix.PidfdGetfd(pidfd, n, 0)
+func (h *holdings) buffer(pidfd, number int, socket bool) {
+	fd, err := unix.PidfdGetfd(pidfd, number, 0)
 	if err != nil {
 		h.maybeBuffers += unseen
 		return
 	}
 	defer unix.Close(fd)
-	if kind == unix.S_IFIFO {
-		if waiting, err := unix.IoctlGetInt(fd, unix.TIOCINQ); err == nil && waiting == 0 {
-			return
-		}
-		if size, err := unix.FcntlInt(uintptr(fd), unix.F_GETPIPE_SZ, 0); err == nil {
+	waiting, _ := unix.IoctlGetInt(fd, unix.TIOCINQ)
+	if !socket {
+		if size, err := unix.FcntlInt(uintptr(fd), unix.F_GETPIPE_SZ, 0); err == nil && waiting > 0 {
 			h.buffers += int64(size)
+		}
+		return
+	}
+	if listens, _ := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ACCEPTCONN); listens != 0 {
+		if n, _ := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0); n > 0 {
+			h.maybeBuffers = hidden // of connections that nobody has accepted
 		}
 		return
 	}
 	var info [9]uint32 // SK_MEMINFO_RMEM_ALLOC and following
 	size := uint32(unsafe.Sizeof(info))
-	if _, _, e := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.SOL_SOCKET, unix.SO_MEMINFO, uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&size)), 0); e == 0 {
-		const received, sent, reserved, waiting = 0, 2, 4, 7
-		h.buffers += int64(info[received]) + int64(info[sent]) + int64(info[reserved]) + int64(info[waiting])
+	_, _, _ = unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.SOL_SOCKET, unix.SO_MEMINFO, uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&size)), 0)
+	const received, sent, reserved, queued, backlog = 0, 2, 4, 5, 7
+	known := int64(info[received]) + int64(max(info[sent], info[queued])) + int64(info[reserved]) + int64(info[backlog])
+	h.buffers += max(known, int64(waiting))
+	if known < int64(waiting) {
+		h.maybeBuffers += 2 * largestSend() // it counts for who has sent it, and may be in many small parts
 	}
+}
+
+// largestSend is how much a program may let a socket send ahead, at most.
+func largestSend() int64 {
+	text, _ := os.ReadFile("/proc/sys/net/core/wmem_max")
+	n, _ := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64)
+	return max(n, unseen)
 }
 
 // mappings adds the sizes of what is mapped and lies in memory. A process need not hold such files
@@ -353,6 +367,7 @@ func (h *holdings) mappings(all []process) {
 			if len(f) < 5 {
 				continue
 			}
+			h.maybeBuffers = min(h.maybeBuffers+object/2, hidden) // for the mapping itself
 			major, minor, _ := bytes.Cut(f[3], []byte(":"))
 			ma, _ := strconv.ParseUint(string(major), 16, 32)
 			mi, _ := strconv.ParseUint(string(minor), 16, 32)
@@ -384,7 +399,7 @@ func (h *holdings) written(dirs []string, since time.Time) {
 				return nil
 			}
 			if entries++; entries > most {
-				h.maybeFiles = hidden
+				h.maybeFiles, h.maybeBuffers = hidden, hidden
 				return fs.SkipAll
 			}
 			var st unix.Stat_t
@@ -392,7 +407,8 @@ func (h *holdings) written(dirs []string, since time.Time) {
 				return nil
 			}
 			h.seen[file{st.Dev, st.Ino}] = true
-			h.maybeFiles = min(h.maybeFiles+object+st.Blocks*512, hidden)
+			h.maybeFiles = min(h.maybeFiles+st.Blocks*512, hidden)
+			h.maybeBuffers = min(h.maybeBuffers+object, hidden)
 			return nil
 		})
 	}
