@@ -123,7 +123,7 @@ func Numbers(dir string) ([]int, error) {
 	return all, err
 }
 
-// Sizes reads lines such as "Shmem:  8856 kB" and returns the bytes (or the plain number) of each
+// Sizes reads lines such as "Shmem:  8856 kB" or "oom_kill 1" and returns the bytes (or the plain number) of each
 // key, 0 for a key that is missing. The file has at most 8 KiB, as those of /proc have.
 func Sizes(name string, keys ...string) ([]int64, error) {
 	var buf [8 << 10]byte
@@ -133,14 +133,16 @@ func Sizes(name string, keys ...string) ([]int64, error) {
 	}
 	out := make([]int64, len(keys))
 	for line := range bytes.Lines(text) {
-		key, rest, _ := bytes.Cut(line, []byte(":"))
-		i := slices.Index(keys, string(key))
+		f := bytes.Fields(line)
+		if len(f) < 2 {
+			continue
+		}
+		i := slices.Index(keys, string(bytes.TrimSuffix(f[0], []byte(":"))))
 		if i < 0 {
 			continue
 		}
-		number, unit, _ := bytes.Cut(bytes.TrimSpace(rest), []byte(" "))
-		out[i], _ = strconv.ParseInt(string(number), 10, 64)
-		if string(unit) == "kB" {
+		out[i], _ = strconv.ParseInt(string(f[1]), 10, 64)
+		if len(f) > 2 && string(f[2]) == "kB" {
 			out[i] <<= 10
 		}
 	}
