@@ -151,7 +151,10 @@ func (g *group) seen() ([]process, error) {
 
 func (g *group) strike(sig unix.Signal) error {
 	if sig == unix.SIGKILL {
-		return os.WriteFile(filepath.Join(g.dir, "cgroup.kill"), []byte("1"), 0)
+		// The kernel passes over a process whose first thread has ended.
+		err := g.set("cgroup.kill", "1")
+		all, _ := g.seen()
+		return errors.Join(err, signalAll(all, sig))
 	}
 	all, err := g.members()
 	return errors.Join(err, signalAll(all, sig))
