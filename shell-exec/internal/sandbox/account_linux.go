@@ -27,7 +27,7 @@ type account struct {
 	thread *thread  // of a command with an IPC namespace and a /tmp of its own, else nil
 	dirs   []string // that the command may write to
 	began  time.Time
-	least  pool // the machine when it had least since then
+	least  pool // the machine when it had least since the first look
 
 	last     pool  // the machine at the last close look
 	resident int64 // the sum of the sizes then
@@ -39,27 +39,32 @@ type account struct {
 const often = 16
 
 func newAccount(held holder, c Command) *account {
-	a := &account{limits: c.Limits, began: time.Now(), dirs: c.Rules.Write, least: machinePool()}
+	a := &account{limits: c.Limits, began: time.Now(), dirs: c.Rules.Write}
 	if c.Rules.Temp != "" {
 		a.dirs = append(a.dirs[:len(a.dirs):len(a.dirs)], c.Rules.Temp)
 	}
-	a.last = a.least
-	var t *thread
 	switch held := held.(type) {
 	case *domain:
-		t = held.thread
+		a.thread = held.thread
 	case *space:
-		t = held.thread
+		a.thread = held.thread
 	case *group:
 		a.group = held
 	}
-	if t != nil {
-		ours, _ := os.Readlink("/proc/self/ns/ipc")
-		if its, err := os.Readlink(t.proc("ns/ipc")); err == nil && its != ours {
-			a.thread = t
-		}
-	}
 	return a
+}
+
+// open is the first look, which a command that ends at once never gets: it would cost a few percent of that.
+func (a *account) open() {
+	a.least = machinePool()
+	a.last = a.least
+	if a.thread == nil {
+		return
+	}
+	ours, _ := os.Readlink("/proc/self/ns/ipc")
+	if its, err := os.Readlink(a.thread.proc("ns/ipc")); err != nil || its == ours {
+		a.thread = nil
+	}
 }
 
 // bind puts a process into the control group of the command. That is made now, when the command has lived for a
@@ -121,6 +126,12 @@ func (p pool) since(q pool) pool { return pool{max(0, p.shared-q.shared), max(0,
 
 // memory is what the tree uses, and what it could be using. Only a close look can find more than the limit.
 func (a *account) memory(all []process) (used, most int64) {
+	if len(all) == 0 {
+		return 0, 0
+	}
+	if a.looks++; a.looks == 1 {
+		a.open()
+	}
 	own := a.ownFiles() + a.ownIPC()
 	resident := own
 	for _, p := range all {
@@ -136,7 +147,6 @@ func (a *account) memory(all []process) (used, most int64) {
 	a.least = pool{min(a.least.shared, now.shared), min(a.least.kernel, now.kernel)}
 	grown := now.since(a.last)
 	most = a.exact + max(0, resident-a.resident) + grown.shared + grown.kernel
-	a.looks++
 	if most <= a.limits.Memory && a.looks%often != 0 {
 		return min(resident, most), most
 	}
@@ -187,7 +197,7 @@ func (a *account) ownIPC() (sum int64) {
 }
 
 // closely counts everything of the tree once. own is what lies where only this command can write, grown
-// what the machine has more than it had at least since the tree began: what cannot be seen for certain counts up to that.
+// what the machine has more than it had at least since the first look: what cannot be seen for certain counts up to that.
 func (a *account) closely(all []process, own int64, grown pool) int64 {
 	h := &holdings{seen: map[file]bool{}, memory: memoryDevices(all), files: own}
 	if a.thread != nil {
