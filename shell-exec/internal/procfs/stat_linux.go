@@ -3,6 +3,7 @@ package procfs
 import (
 	"bytes"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -26,17 +27,35 @@ type Stat struct {
 	Session  int
 	Own      time.Duration // of the processor
 	Children time.Duration // likewise, of children that have ended and were asked for
+	Threads  int           // that live, the first among them
 	Start    int64         // ticks after the start of the machine
 	Resident int64         // bytes
+	Via      int           // the number under which /proc shows its memory and files: PID, or that of a thread
 }
 
 // Ended says that only its status is left, which nobody has asked for yet.
 func (s Stat) Ended() bool { return s.State == 'Z' || s.State == 'X' || s.State == 'x' }
 
-// Read looks at a process; false where there is none.
+// Read looks at a process; false where there is none. A process whose first thread has
+// ended looks dead and without memory under its own number: Read then asks for another thread.
 func Read(pid int) (Stat, bool) {
+	s, ok := read(pid)
+	if !ok || !s.Ended() || s.Threads < 2 {
+		return s, ok
+	}
+	threads, _ := Numbers("/proc/" + strconv.Itoa(pid) + "/task")
+	for _, tid := range threads {
+		if t, ok := read(tid); ok && !t.Ended() {
+			t.PID, t.Start = pid, s.Start
+			return t, true
+		}
+	}
+	return s, true
+}
+
+func read(number int) (Stat, bool) {
 	var buf [1024]byte // a line of stat has some 400 bytes
-	line, err := Beginning("/proc/"+strconv.Itoa(pid)+"/stat", buf[:])
+	line, err := Beginning("/proc/"+strconv.Itoa(number)+"/stat", buf[:])
 	if err != nil {
 		return Stat{}, false
 	}
@@ -80,13 +99,16 @@ func Parse(line []byte) (Stat, bool) {
 		PID: pid, Name: string(line[open+1 : end]), State: state,
 		Parent: int(field[4]), Group: int(field[5]), Session: int(field[6]),
 		Own: time.Duration(field[14]+field[15]) * tick, Children: time.Duration(field[16]+field[17]) * tick,
-		Start: field[22], Resident: field[24] * pageSize,
+		Threads: int(field[20]), Start: field[22], Resident: field[24] * pageSize, Via: pid,
 	}, true
 }
 
 // PIDs are the numbers of all processes.
-func PIDs() ([]int, error) {
-	d, err := os.Open("/proc")
+func PIDs() ([]int, error) { return Numbers("/proc") }
+
+// Numbers are the names in a directory of /proc that are numbers.
+func Numbers(dir string) ([]int, error) {
+	d, err := os.Open(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -94,9 +116,35 @@ func PIDs() ([]int, error) {
 	names, err := d.Readdirnames(-1)
 	var all []int
 	for _, name := range names {
-		if pid, err := strconv.Atoi(name); err == nil {
-			all = append(all, pid)
+		if n, err := strconv.Atoi(name); err == nil {
+			all = append(all, n)
 		}
 	}
 	return all, err
+}
+
+// Sizes reads lines such as "Shmem:  8856 kB" or "oom_kill 1" and returns the bytes (or the plain number) of each
+// key, 0 for a key that is missing. The file has at most 8 KiB, as those of /proc have.
+func Sizes(name string, keys ...string) ([]int64, error) {
+	var buf [8 << 10]byte
+	text, err := Beginning(name, buf[:])
+	if err != nil {
+		return nil, err
+	}
+	out := make([]int64, len(keys))
+	for line := range bytes.Lines(text) {
+		f := bytes.Fields(line)
+		if len(f) < 2 {
+			continue
+		}
+		i := slices.Index(keys, string(bytes.TrimSuffix(f[0], []byte(":"))))
+		if i < 0 {
+			continue
+		}
+		out[i], _ = strconv.ParseInt(string(f[1]), 10, 64)
+		if len(f) > 2 && string(f[2]) == "kB" {
+			out[i] <<= 10
+		}
+	}
+	return out, nil
 }

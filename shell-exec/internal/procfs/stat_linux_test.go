@@ -1,9 +1,13 @@
 package procfs_test
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -16,7 +20,7 @@ func TestALineIsReadWhateverTheNameHolds(t *testing.T) {
 		got, ok := procfs.Parse([]byte("42 (" + name + ")" + rest))
 		want := procfs.Stat{
 			PID: 42, Name: name, State: 'S', Parent: 10, Group: 20, Session: 30,
-			Own: 2 * time.Second, Children: 100 * time.Millisecond, Start: 9000, Resident: 256 * int64(os.Getpagesize()),
+			Own: 2 * time.Second, Children: 100 * time.Millisecond, Threads: 1, Start: 9000, Resident: 256 * int64(os.Getpagesize()), Via: 42,
 		}
 		if !ok || got != want {
 			t.Errorf("%q is %+v", name, got)
@@ -29,7 +33,7 @@ func TestANameInStatMayHoldAnything(t *testing.T) {
 	s, ok := procfs.Parse([]byte(line))
 	want := procfs.Stat{
 		PID: 7, Name: "a) R 1 (b) c", State: 'S', Parent: 42, Group: 1, Session: 1,
-		Own: 300 * time.Millisecond, Children: 700 * time.Millisecond, Start: 555, Resident: 3 * int64(os.Getpagesize()),
+		Own: 300 * time.Millisecond, Children: 700 * time.Millisecond, Threads: 1, Start: 555, Resident: 3 * int64(os.Getpagesize()), Via: 7,
 	}
 	if !ok || s != want {
 		t.Errorf("%+v", s)
@@ -62,4 +66,63 @@ func TestThisProcessIsFound(t *testing.T) {
 	if _, ok := procfs.Read(1 << 30); ok {
 		t.Error("a process that cannot be is there")
 	}
+}
+
+func TestSizesAreReadByTheirKeys(t *testing.T) {
+	name := t.TempDir() + "/file"
+	text := "Name:\ta kB\nVmPTE:\t     44 kB\nShmem:             8856 kB\nFDSize:\t64\noom 3\noom_kill 7\n\nlast"
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := procfs.Sizes(name, "Shmem", "FDSize", "missing", "oom_kill", "VmPTE", "Vm")
+	if want := []int64{8856 << 10, 64, 0, 7, 44 << 10, 0}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v %v", got, err)
+	}
+	if _, err := procfs.Sizes(name + "x"); err == nil {
+		t.Error("a file that is not there was read")
+	}
+}
+
+// TestAProcessWithoutItsFirstThreadLives ends the first thread of a process and looks at it.
+func TestAProcessWithoutItsFirstThreadLives(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), "PROCFS_TEST_HEADLESS=1")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	for range 1000 { // until that thread is gone
+		if text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid)); strings.Contains(string(text), ") Z ") {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	s, ok := procfs.Read(cmd.Process.Pid)
+	if !ok || s.Ended() || s.PID != cmd.Process.Pid || s.Via == s.PID || s.Resident == 0 || s.Parent != os.Getpid() {
+		t.Errorf("%+v %t", s, ok)
+	}
+}
+
+func init() {
+	if os.Getenv("PROCFS_TEST_HEADLESS") == "" {
+		return
+	}
+	runtime.LockOSThread() // this is the first thread
+	go func() {
+		fmt.Println("x")
+		time.Sleep(time.Minute)
+		os.Exit(0)
+	}()
+	syscall.Syscall(syscall.SYS_EXIT, 0, 0, 0)
 }

@@ -91,6 +91,12 @@ func deeds(name, with string) error {
 	case "unshare":
 		return unix.Unshare(unix.CLONE_FS)
 	}
+	if name == "share" {
+		return share()
+	}
+	if kind, ok := strings.CutPrefix(name, "hoard "); ok {
+		return hoard(kind, with)
+	}
 	return fmt.Errorf("no deed %q", name)
 }
 

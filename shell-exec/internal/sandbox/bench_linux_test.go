@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // BenchmarkStart compares a command in the sandbox, from the start to the end of
@@ -27,6 +28,7 @@ func BenchmarkStart(b *testing.B) {
 		null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 		must(b, err)
 		defer null.Close()
+		defer costs(b)()
 		for b.Loop() {
 			tree, err := s.Start(b.Context(), c, Files{})
 			must(b, err)
@@ -36,4 +38,44 @@ func BenchmarkStart(b *testing.B) {
 			<-tree.Gone()
 		}
 	})
+}
+
+// BenchmarkLook is one look of the watch at 50 processes with 200 descriptors each: a usual one, and a close one.
+func BenchmarkLook(b *testing.B) {
+	w := newWorld(b)
+	s := newBox(b, w.Home)
+	const script = `i=3; while [ $i -lt 203 ]; do eval "exec $i</dev/null"; i=$((i+1)); done
+i=1; while [ $i -lt 50 ]; do sleep 1000 & i=$((i+1)); done; exec sleep 1000`
+	c := w.shell(script)
+	c.Path, c.Args[0] = "/bin/bash", "bash" // sh has ten descriptors
+	c.Limits = Limits{Memory: 1 << 30, Processes: 512}
+	tree, err := s.Start(b.Context(), c, Files{})
+	must(b, err)
+	defer func() { must(b, tree.Close()) }()
+	eventually(b, "all processes", func() bool { return tree.Usage().Processes == 50 })
+	b.Run("usual", func(b *testing.B) {
+		defer costs(b)()
+		for b.Loop() {
+			_ = tree.Usage()
+		}
+	})
+	b.Run("close", func(b *testing.B) {
+		all, err := tree.held.members()
+		must(b, err)
+		defer costs(b)()
+		for b.Loop() {
+			_ = tree.account.closely(all, 0, pool{})
+		}
+	})
+}
+
+// costs reports what this process used of the processor, which others that are busy do not change much.
+func costs(b *testing.B) func() {
+	used := func() time.Duration {
+		var u syscall.Rusage
+		must(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
+	before := used()
+	return func() { b.ReportMetric(float64(used()-before)/float64(b.N), "cpu-ns/op") }
 }

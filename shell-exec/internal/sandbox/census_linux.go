@@ -3,7 +3,6 @@ package sandbox
 import (
 	"bytes"
 	"errors"
-	"os"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -29,25 +28,7 @@ func census() ([]process, error) {
 // look reads what /proc says of a process; false where there is none.
 func look(pid int) (process, bool) {
 	s, ok := procfs.Read(pid)
-	return process{pid: pid, state: s.State, parent: s.Parent, session: s.Session, cpu: s.Own, start: uint64(s.Start), memory: s.Resident}, ok
-}
-
-// share is what a process holds in memory, of what it shares with others only
-// its part. It takes the kernel a walk through the page tables.
-func (p process) share() int64 {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/smaps_rollup")
-	if err != nil {
-		return p.memory // it hides itself, or is gone
-	}
-	for line := range bytes.Lines(text) {
-		if rest, ok := bytes.CutPrefix(line, []byte("Pss:")); ok {
-			if f := bytes.Fields(rest); len(f) > 0 {
-				n, _ := strconv.ParseInt(string(f[0]), 10, 64)
-				return n << 10
-			}
-		}
-	}
-	return p.memory
+	return process{pid: pid, via: s.Via, threads: s.Threads, state: s.State, parent: s.Parent, session: s.Session, cpu: s.Own, start: uint64(s.Start), memory: s.Resident}, ok
 }
 
 // signal reaches the process p and never another one: pidfd_open holds on to

@@ -15,14 +15,19 @@ import (
 // into it, and none can leave that may not write to the tree of groups.
 type group struct {
 	dir    string
+	counts bool // the memory of all that is in it
 	thread *thread
 	will   *will
 }
 
-const groupName = "mcp-command-"
+// The names of groups begin with one of these and the owner: who finds one again can tell
+// whether it still has that.
+const (
+	groupName = "mcp-command-"
+	lowerName = "mcp-server-" // see handOn
+)
 
-// mine begins the names of the groups that this process makes: who finds one
-// again can tell whether it still has an owner.
+// mine begins the names of the groups of commands that this process makes.
 func mine() string {
 	self, _ := look(os.Getpid())
 	return groupName + owner(self) + "-"
@@ -39,6 +44,9 @@ func sweepGroups(parent string) {
 	}
 	for _, e := range entries {
 		rest, ok := strings.CutPrefix(e.Name(), groupName)
+		if !ok {
+			rest, ok = strings.CutPrefix(e.Name(), lowerName)
+		}
 		whose, _, named := strings.Cut(rest, "-")
 		number, _, _ := strings.Cut(whose, ".")
 		pid, err := strconv.Atoi(number)
@@ -51,7 +59,8 @@ func sweepGroups(parent string) {
 	}
 }
 
-// newGroup makes a group beneath parent, with the limits that the parent hands on.
+// newGroup makes a group beneath parent, with the limits that the parent hands on. The kernel counts
+// threads where the limit is called one of processes.
 func newGroup(parent string, l Limits) (*group, error) {
 	dir, err := os.MkdirTemp(parent, mine())
 	if err != nil {
@@ -59,23 +68,55 @@ func newGroup(parent string, l Limits) (*group, error) {
 	}
 	g := &group{dir: dir}
 	if l.Memory > 0 {
-		g.set("memory.max", strconv.FormatInt(l.Memory, 10))
-		g.set("memory.oom.group", "1")
+		g.counts = g.set("memory.max", strconv.FormatInt(l.Memory, 10)) == nil
+		_ = g.set("memory.swap.max", "0") // or the rest goes there
+		_ = g.set("memory.oom.group", "1")
 	}
 	if l.Processes > 0 {
-		g.set("pids.max", strconv.Itoa(l.Processes))
+		_ = g.set("pids.max", strconv.Itoa(l.threads()))
 	}
 	return g, nil
 }
 
 // set sets a limit where the group has it; where it has not, the tree is watched anyway.
-func (g *group) set(name, value string) {
-	_ = os.WriteFile(filepath.Join(g.dir, name), []byte(value), 0)
+func (g *group) set(name, value string) error {
+	fd, err := unix.Open(filepath.Join(g.dir, name), unix.O_WRONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	_, err = unix.Write(fd, []byte(value))
+	return err
 }
 
 // take puts a process into the group.
-func (g *group) take(pid int) error {
-	return os.WriteFile(filepath.Join(g.dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0)
+func (g *group) take(pid int) error { return g.set("cgroup.procs", strconv.Itoa(pid)) }
+
+// handOn has the groups in dir count memory and threads, where nobody else is concerned. The kernel hands
+// that on only from a group without processes: this one goes one further down, if it is alone.
+func handOn(dir string) error {
+	g := &group{dir: dir}
+	const controllers = "+memory +pids"
+	if err := g.set("cgroup.subtree_control", controllers); err != unix.EBUSY {
+		return err
+	}
+	all, err := g.pids()
+	if err != nil || len(all) != 1 || all[0] != os.Getpid() {
+		return fmt.Errorf("%s is not this server's alone (%v)", dir, err)
+	}
+	self, _ := look(os.Getpid())
+	lower := &group{dir: filepath.Join(dir, lowerName+owner(self)+"-")}
+	if err := os.Mkdir(lower.dir, 0o755); err != nil {
+		return err
+	}
+	if err = lower.take(os.Getpid()); err == nil {
+		err = g.set("cgroup.subtree_control", controllers)
+	}
+	if err != nil {
+		_ = g.take(os.Getpid())
+		_ = os.Remove(lower.dir)
+	}
+	return err
 }
 
 func (g *group) pids() ([]int, error) {
@@ -110,7 +151,10 @@ func (g *group) seen() ([]process, error) {
 
 func (g *group) strike(sig unix.Signal) error {
 	if sig == unix.SIGKILL {
-		return os.WriteFile(filepath.Join(g.dir, "cgroup.kill"), []byte("1"), 0)
+		// The kernel passes over a process whose first thread has ended.
+		err := g.set("cgroup.kill", "1")
+		all, _ := g.seen()
+		return errors.Join(err, signalAll(all, sig))
 	}
 	all, err := g.members()
 	return errors.Join(err, signalAll(all, sig))

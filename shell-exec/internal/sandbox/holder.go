@@ -28,6 +28,8 @@ type process struct {
 	pid, parent, session int
 	start                uint64 // when it began, in the system's own measure
 	state                byte
+	via                  int // the number that shows its memory and files: pid, or that of a thread
+	threads              int
 	cpu                  time.Duration
 	memory               int64 // bytes in memory, shared ones included
 }

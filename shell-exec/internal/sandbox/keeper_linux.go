@@ -59,15 +59,22 @@ type keeper struct {
 	socket int
 }
 
-// request is what the keeper is asked for: mounts, or a PID namespace for one
-// command in the mounts whose namespace comes along.
-type request struct{ Mounts *mounts }
+// request is what the keeper is asked for: mounts, how much memory commands have in
+// what they share, or a PID namespace for one command in the mounts whose namespace
+// comes along.
+type request struct {
+	Mounts *mounts
+	Usage  bool
+}
 
 // response is what comes back beside descriptors.
 type response struct {
 	Error  string
 	NoProc string
 	Own    []string // with mounts: which directories the descriptors after the first are
+
+	Used    int64    // bytes
+	Devices []uint64 // of the file systems among that
 }
 
 // owned are directories that commands have to themselves.
@@ -262,6 +269,8 @@ func runKeeper(socket int) {
 		case err != nil:
 		case r.Mounts != nil:
 			files, err = s.mounts(*r.Mounts, &answer)
+		case r.Usage:
+			err = s.run(func() error { s.usage(&answer); return nil })
 		case len(with) == 1:
 			files, err = newSpace(with[0])
 		default:
@@ -382,6 +391,19 @@ func (s *stock) mounts(m mounts, answer *response) (files []*os.File, err error)
 		return nil, err
 	}
 	return files, nil
+}
+
+// usage is what the scratch directories and the IPC namespace hold.
+func (s *stock) usage(answer *response) {
+	answer.Used = ipcUsage()
+	for _, at := range s.made {
+		var st unix.Stat_t
+		var fs unix.Statfs_t
+		if unix.Statfs(at, &fs) == nil && fs.Type == unix.TMPFS_MAGIC && unix.Stat(at, &st) == nil {
+			answer.Used += int64(fs.Blocks-fs.Bfree)*fs.Bsize + int64(fs.Files-fs.Ffree)*object
+			answer.Devices = append(answer.Devices, st.Dev)
+		}
+	}
 }
 
 // tree is a copy of a directory of the stock. What is kept in a scratch directory

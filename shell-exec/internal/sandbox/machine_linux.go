@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -20,6 +21,7 @@ type machine struct {
 	supervisor bool   // calls that a filter cannot judge can be asked about, and done for who asks
 	adopts     bool   // orphans have to come to this process for that
 	group      string // a directory of control groups that is ours to divide; "" for none
+	counted    bool   // groups made there count memory and threads
 	pids       int    // numbers of processes end here
 }
 
@@ -30,10 +32,12 @@ func inspect() machine {
 		_, err = listeners(fd)
 		unix.Close(fd)
 	}
-	return machine{
+	m := machine{
 		landlock: landlockABI(), seccomp: seccomp.Available(), group: ownGroup(), pids: lastPID(),
 		supervisor: forkexec.Available && seccomp.Listens() && looks != nobody && err == nil, adopts: looks == descendants,
 	}
+	m.counted = m.group != "" && handOn(m.group) == nil
+	return m
 }
 
 // tracing is which processes of this user this one may look into (Yama).
@@ -115,7 +119,13 @@ func groupDir() string {
 	}
 	for line := range strings.Lines(string(self)) {
 		if path, ok := strings.CutPrefix(strings.TrimSpace(line), "0::"); ok && mount != "" {
-			return strings.TrimSuffix(mount+path, "/")
+			dir := strings.TrimSuffix(mount+path, "/")
+			for _, pid := range []int{os.Getpid(), os.Getppid()} { // the latter at level 2
+				if p, ok := look(pid); ok && filepath.Base(dir) == lowerName+owner(p)+"-" {
+					return filepath.Dir(dir) // this process has gone one further down
+				}
+			}
+			return dir
 		}
 	}
 	return ""

@@ -76,8 +76,8 @@ func (s *Sandbox) limitsPart(err error) Part {
 		return Part{Name: "limits", Why: "they could not be tried: " + cause(err), Fix: tellUs}
 	}
 	why := "each process is bound by the kernel (RLIMIT_DATA, _FSIZE, _CPU), their sum is watched"
-	if s.machine.means(s.level == 2) == byGroup {
-		why += ", and by the control group where it has the controllers"
+	if s.machine.counted {
+		why += "; a control group counts all memory and threads"
 	}
 	return Part{Name: "limits", Holds: true, Why: why}
 }

@@ -84,10 +84,14 @@ type Rules struct {
 // before that a few milliseconds later.
 type Limits struct {
 	Memory    int64         // bytes in memory, of all processes together
-	Processes int           // at once
+	Processes int           // at once; their threads have a limit that follows from it
 	FileSize  int64         // bytes, of one file
 	CPU       time.Duration // of one process, rounded up to seconds
 }
+
+// threads is how many threads all processes together may have: some for each process, and
+// enough for the few that have many (Java has a hundred on a large machine).
+func (l Limits) threads() int { return max(2048, 4*l.Processes) }
 
 // Command is a program to start.
 type Command struct {
@@ -125,6 +129,7 @@ type Status struct {
 // Usage is what a command uses now.
 type Usage struct {
 	Processes int
+	Threads   int           // of all processes; 0 where the system does not tell
 	Memory    int64         // bytes in memory
 	CPU       time.Duration // of the processes that live
 }

@@ -88,8 +88,14 @@ func (l *launch) tree(f Files) (*Tree, error) {
 	l.s.family.began(first.Pid)
 	held := l.holder(first.Pid, g)
 	t := newTree(first, held, l.c, nil)
+	if l.s.machine.counted && l.means != byGroup && l.c.Limits != (Limits{}) {
+		t.account.parent = l.s.machine.group
+	}
 	t.parted = func() { l.s.forget(t); l.s.family.parted() }
 	keeps := l.plan != nil && l.plan.keeper != nil // what is in its namespaces ends with it
+	if keeps {
+		t.account.keeper = l.plan.keeper
+	}
 	if p, ok := held.(interface{ provide() }); ok && !l.c.Detached && !keeps {
 		t.provide = p.provide
 	}

@@ -34,7 +34,9 @@ type Tree struct {
 	left chan struct{} // closed when something was seen to outlive the first process
 
 	mu        sync.Mutex
+	account   *account
 	peak      int64
+	most      int64        // what the last look could not rule out
 	memory    bool         // the limit was passed
 	processes bool         // the limit was passed
 	bound     map[int]bool // processes that have their limits
@@ -42,7 +44,8 @@ type Tree struct {
 
 func newTree(first *os.Process, held holder, c Command, parted func()) *Tree {
 	return &Tree{
-		first: first, pid: first.Pid, limits: c.Limits, detached: c.Detached, parted: parted, held: held,
+		account: newAccount(held, c),
+		first:   first, pid: first.Pid, limits: c.Limits, detached: c.Detached, parted: parted, held: held,
 		exited: make(chan struct{}), stop: make(chan struct{}), left: make(chan struct{}), bound: map[int]bool{},
 	}
 }
@@ -61,6 +64,7 @@ func (t *Tree) await(ended func()) {
 		t.ended = Status{Code: state.ExitCode(), CPU: state.UserTime() + state.SystemTime()}
 		if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 			t.ended.Signal = signalName(ws.Signal())
+			t.exceeds(Usage{}) // the kernel may have ended it for its memory
 		}
 	}
 	ended()
@@ -170,6 +174,7 @@ func (t *Tree) release() {
 	if !t.over {
 		t.over = true
 		t.held.release()
+		t.account.close()
 		t.parted()
 		close(t.stop)
 	}
@@ -185,24 +190,15 @@ func (t *Tree) measure() (Usage, error) {
 	all, err := t.held.members()
 	u := Usage{Processes: len(all)}
 	for _, p := range all {
-		u.Memory += p.memory
+		u.Threads += p.threads
 		u.CPU += p.cpu
-	}
-	if t.limits.Memory > 0 && u.Memory > t.limits.Memory {
-		u.Memory = shares(all) // what they share was counted more than once
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	u.Memory, t.most = t.account.memory(all)
 	t.peak = max(t.peak, u.Memory)
 	t.bind(all)
 	return u, err
-}
-
-func shares(all []process) (sum int64) {
-	for _, p := range all {
-		sum += p.share()
-	}
-	return sum
 }
 
 // bind gives the limits to members that came to be before their parent had them.
@@ -214,6 +210,7 @@ func (t *Tree) bind(all []process) {
 	for _, p := range all {
 		if !t.bound[p.pid] {
 			setLimits(p.pid, t.limits)
+			t.account.bind(p.pid)
 		}
 		living[p.pid] = true
 	}
@@ -280,7 +277,10 @@ func (t *Tree) exceeds(u Usage) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	memory := t.limits.Memory > 0 && u.Memory > t.limits.Memory
-	processes := t.limits.Processes > 0 && u.Processes > t.limits.Processes
+	if t.account.exhausted() {
+		memory, t.peak = true, max(t.peak, t.limits.Memory)
+	}
+	processes := t.limits.Processes > 0 && (u.Processes > t.limits.Processes || u.Threads > t.limits.threads())
 	t.memory = t.memory || memory
 	t.processes = t.processes || processes
 	return memory || processes
@@ -288,7 +288,10 @@ func (t *Tree) exceeds(u Usage) bool {
 
 func (t *Tree) next(pause time.Duration, u Usage) time.Duration {
 	pause = min(2*pause, seldom)
-	if t.limits.Memory > 0 && u.Memory > t.limits.Memory/2 || t.limits.Processes > 0 && u.Processes > t.limits.Processes/2 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.limits.Memory > 0 && t.most > t.limits.Memory/2 ||
+		t.limits.Processes > 0 && (u.Processes > t.limits.Processes/2 || u.Threads > t.limits.threads()/2) {
 		pause = min(pause, near)
 	}
 	return pause

@@ -28,6 +28,7 @@ func TestToolsOfDevelopersWorkInside(t *testing.T) {
 		{"npm", 1, `printf '{"name":"x","version":"1.0.0","scripts":{"hello":"node -p 1+1"}}' > package.json && npm run --silent hello && npm install --offline --silent --no-audit --no-fund && npm pkg get name`, "2\n\"x\"\n"},
 		{"python3", 1, `python3 -c 'import sqlite3, subprocess, tempfile, threading, json; tempfile.TemporaryFile().write(b"x"); print(subprocess.check_output(["echo","hello"]).decode().strip())'`, "hello\n"},
 		{"python3", 2, `printf 'import multiprocessing as m\ndef f(x): return x*x\nif __name__ == "__main__":\n  with m.Pool(3) as p: print(sum(p.map(f, range(10))))\n' > m.py && python3 m.py`, "285\n"},
+		{"java", 1, `printf 'public class Main { public static void main(String[] a) throws Exception { for (int i = 0; i < 60; i++) new Thread(() -> { try { Thread.sleep(300); } catch (Exception e) {} }).start(); System.out.println("hello"); } }' > Main.java && java Main.java`, "hello\n"},
 		{"gcc", 1, `printf '#include <stdio.h>\nint main(void) { puts("hello"); return 0; }\n' > a.c && gcc -O1 a.c -o a && ./a`, "hello\n"},
 		{"make", 1, `printf 'all: b c\n\t@cat b c\nb c:\n\t@echo $@ > $@\n' > Makefile && make -s -j2`, "b\nc\n"},
 		{"tar", 1, `mkdir d && echo hello > d/f && tar czf d.tgz d && rm -r d && tar xzf d.tgz && cat d/f`, "hello\n"},

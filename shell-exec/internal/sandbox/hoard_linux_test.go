@@ -1,0 +1,539 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/multiollama/mcp-server/shared/mcptest"
+)
+
+const (
+	hoardLimit = 160 << 20
+	hoardSize  = 320 << 20
+	piece      = 4 << 20
+)
+
+// hoards are ways to fill memory. Each returns once all of size is taken, or an error if that is refused.
+var hoards = map[string]func(size int, dir string) error{
+	"files without a name": func(size int, _ string) error {
+		return pieces(size, func() error { _, err := memfd(); return err })
+	},
+	"a file that is only mapped": func(size int, _ string) error {
+		return pieces(size, func() error {
+			fd, err := memfd()
+			if err != nil {
+				return err
+			}
+			defer unix.Close(fd)
+			_, err = unix.Mmap(fd, 0, piece, unix.PROT_READ, unix.MAP_SHARED)
+			return err
+		})
+	},
+	"shared memory that is not in the page tables": func(size int, _ string) error {
+		return pieces(size, func() error {
+			b, err := unix.Mmap(-1, 0, piece, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANON)
+			if err != nil {
+				return err
+			}
+			fill(b)
+			return unix.Madvise(b, unix.MADV_DONTNEED)
+		})
+	},
+	"files on their way through a socket": func(size int, _ string) error {
+		return pieces(size, func() error {
+			fd, err := memfd()
+			if err != nil {
+				return err
+			}
+			defer unix.Close(fd)
+			pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+			if err != nil {
+				return err
+			}
+			return unix.Sendmsg(pair[0], []byte("x"), unix.UnixRights(fd), nil, 0)
+		})
+	},
+	"sockets on their way through a socket": func(size int, _ string) error {
+		pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+		for n := 0; err == nil && n < size; {
+			var full [2]int
+			var took int
+			if full, took, err = socketsFull(); err == nil {
+				n += took
+				err = unix.Sendmsg(pair[0], []byte("x"), unix.UnixRights(full[0], full[1]), nil, unix.MSG_DONTWAIT)
+				unix.Close(full[0])
+				unix.Close(full[1])
+			}
+			if err == unix.EAGAIN {
+				pair, err = unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+			}
+		}
+		return err
+	},
+	"files in memory": func(size int, dir string) error {
+		n := 0
+		return pieces(size, func() error {
+			n++
+			return os.WriteFile(fmt.Sprintf("%s/%d.%d", dir, os.Getpid(), n), fill(make([]byte, piece)), 0o600)
+		})
+	},
+	"files in memory that were removed": func(size int, dir string) error {
+		return pieces(size, func() error {
+			f, err := os.CreateTemp(dir, "")
+			if err != nil {
+				return err
+			}
+			if err := os.Remove(f.Name()); err != nil {
+				return err
+			}
+			_, err = f.Write(fill(make([]byte, piece)))
+			kept = append(kept, f)
+			return err
+		})
+	},
+	"many empty files in memory": func(size int, dir string) error {
+		for n := range size / (1 << 10) {
+			fd, err := unix.Open(fmt.Sprintf("%s/%d", dir, n), unix.O_CREAT|unix.O_WRONLY, 0o600)
+			if err != nil {
+				return err
+			}
+			unix.Close(fd)
+		}
+		return nil
+	},
+	"sockets": func(size int, _ string) error {
+		for n := 0; n < size; {
+			_, took, err := socketsFull()
+			if err != nil {
+				return err
+			}
+			n += took
+		}
+		return nil
+	},
+	"sockets whose other end is closed": func(size int, _ string) error {
+		for n := 0; n < size; {
+			pair, took, err := socketsFull()
+			if err != nil {
+				return err
+			}
+			unix.Close(pair[0])
+			n += took / 2
+		}
+		return nil
+	},
+	"connections that nobody accepts": func(size int, dir string) error {
+		address := &unix.SockaddrUnix{}
+		for n := 0; n < size; {
+			if n%(64<<20) < 1<<20 { // few wait at a socket
+				fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+				if err != nil {
+					return err
+				}
+				address.Name = fmt.Sprintf("%s/%d", dir, n)
+				if err := errors.Join(unix.Bind(fd, address), unix.Listen(fd, 1000)); err != nil {
+					return err
+				}
+			}
+			fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK, 0)
+			if err == nil {
+				err = unix.Connect(fd, address)
+			}
+			if err != nil {
+				return err
+			}
+			for err == nil {
+				var k int
+				k, err = unix.Write(fd, junk[:])
+				n += max(0, k)
+			}
+			unix.Close(fd)
+		}
+		return nil
+	},
+	"mappings": func(size int, _ string) error {
+		const page = 4096
+		b, err := unix.Mmap(-1, 0, size/200*page, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
+		for at := 0; err == nil && at < len(b); at += 2 * page {
+			err = unix.Mprotect(b[at:at+page], unix.PROT_NONE)
+		}
+		return err
+	},
+	"pipes": func(size int, _ string) error {
+		b := make([]byte, 64<<10)
+		for n := 0; n < size*2/3; { // a pipe of an ordinary user gets two pages, after a thousand
+			var p [2]int
+			if err := unix.Pipe2(p[:], unix.O_NONBLOCK); err != nil {
+				return err
+			}
+			took := 0
+			for err := error(nil); err == nil; {
+				var k int
+				k, err = unix.Write(p[1], b)
+				took += max(0, k)
+			}
+			n += took
+			unix.Close(p[1])
+		}
+		return nil
+	},
+	"page tables": func(size int, _ string) error {
+		const covered = 2 << 20 // by a page of a table
+		b, err := unix.Mmap(-1, 0, size/4096*covered, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
+		if err != nil {
+			return err
+		}
+		_ = unix.Madvise(b, unix.MADV_NOHUGEPAGE)
+		sum := byte(0)
+		for at := 0; at < len(b); at += covered {
+			sum += b[at]
+		}
+		runtime.KeepAlive(sum)
+		return nil
+	},
+	"a process that hides": func(size int, dir string) error {
+		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+			return err
+		}
+		return pieces(size, func() error { _, err := memfd(); return err })
+	},
+	"sockets of a process that hides": func(size int, _ string) error {
+		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+			return err
+		}
+		for n := 0; n < size; {
+			_, took, err := socketsFull()
+			if err != nil {
+				return err
+			}
+			n += took
+		}
+		return nil
+	},
+	"processes without a first thread": func(size int, _ string) error {
+		return pieces(size, func() error { // several at once, each within what one may have
+			b, err := unix.Mmap(-1, 0, piece, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+			fill(b)
+			return err
+		})
+	},
+	"System V shared memory": func(size int, _ string) error {
+		return pieces(size, func() error {
+			id, err := unix.SysvShmGet(unix.IPC_PRIVATE, piece, unix.IPC_CREAT|0o600)
+			if err != nil {
+				return err
+			}
+			b, err := unix.SysvShmAttach(id, 0, 0)
+			if err != nil {
+				return err
+			}
+			fill(b)
+			return unix.SysvShmDetach(b)
+		})
+	},
+	"System V message queues": func(size int, _ string) error {
+		message := make([]byte, 8+8192)
+		message[0] = 1
+		for n := 0; n < size; n += 8192 {
+			q, _, e := unix.Syscall(unix.SYS_MSGGET, unix.IPC_PRIVATE, unix.IPC_CREAT|0o600, 0)
+			for err := e; err == 0; n += 8192 {
+				_, _, err = unix.Syscall6(unix.SYS_MSGSND, q, uintptr(unsafe.Pointer(&message[0])), 8192, unix.IPC_NOWAIT, 0, 0)
+			}
+			if e != 0 {
+				return e
+			}
+		}
+		return nil
+	},
+	"System V semaphores": func(size int, _ string) error {
+		for n := 0; n < size; n += 64 * 32000 {
+			if _, _, e := unix.Syscall(unix.SYS_SEMGET, unix.IPC_PRIVATE, 32000, unix.IPC_CREAT|0o600); e != 0 {
+				return e
+			}
+		}
+		return nil
+	},
+	"threads": func(int, string) error {
+		for range 3000 {
+			go func() {
+				runtime.LockOSThread()
+				time.Sleep(time.Nanosecond)
+				_ = unix.Nanosleep(&unix.Timespec{Sec: 600}, nil)
+			}()
+		}
+		for range 2000 {
+			if p, ok := look(os.Getpid()); ok && p.threads >= 3000 {
+				return nil
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		return errors.New("too few threads")
+	},
+}
+
+var kept []*os.File // open until the end
+
+func pieces(size int, take func() error) error {
+	for range size / piece {
+		if err := take(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fill writes to every page.
+func fill(b []byte) []byte {
+	for i := 0; i < len(b); i += 4096 {
+		b[i] = 1
+	}
+	return b
+}
+
+// memfd is a file of one piece without a name.
+func memfd() (int, error) {
+	fd, err := unix.MemfdCreate("x", 0)
+	if err != nil {
+		return -1, err
+	}
+	for n := 0; n < piece; n += len(junk) {
+		if _, err := unix.Write(fd, junk[:]); err != nil {
+			return -1, err
+		}
+	}
+	return fd, nil
+}
+
+var junk [256 << 10]byte
+
+// socketsFull are two sockets, and how many bytes wait between them.
+func socketsFull() (pair [2]int, n int, err error) {
+	if pair, err = unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK, 0); err != nil {
+		return pair, 0, err
+	}
+	for _, fd := range pair {
+		for err := error(nil); err == nil; {
+			var k int
+			k, err = unix.Write(fd, junk[:])
+			n += max(0, k)
+		}
+	}
+	return pair, n, nil
+}
+
+// hoard fills memory in the way of that name, says so, and keeps it.
+func hoard(name, dir string) error {
+	kind, size, _ := strings.Cut(name, ":")
+	n, _ := strconv.Atoi(size)
+	if err := hoards[kind](n, dir); err != nil {
+		return err
+	}
+	fmt.Println("all of it is taken")
+	time.Sleep(10 * time.Minute)
+	return nil
+}
+
+// hoarding is a command that fills memory with so many processes.
+func (w world) hoarding(t *testing.T, kind, dir string, processes int) Command {
+	c := w.deed(t, fmt.Sprintf("hoard %s:%d", kind, hoardSize/processes), dir)
+	script := strings.Repeat(`"$0" "$@" & `, processes) + "wait"
+	c.Args = append([]string{"sh", "-c", script, c.Path}, c.Args[1:]...)
+	c.Path = "/bin/sh"
+	if kind == "processes without a first thread" {
+		c.Env = append(c.Env, headless+"=1")
+	}
+	return c
+}
+
+// TestNoKindOfMemoryGetsPastTheLimit fills memory in every way that the size of a process does not show.
+func TestNoKindOfMemoryGetsPastTheLimit(t *testing.T) {
+	w := newWorld(t)
+	inMemory, err := os.MkdirTemp("/dev/shm", "mcp-test-")
+	must(t, err)
+	defer os.RemoveAll(inMemory)
+	s := newBox(t, w.Home)
+	for kind := range hoards {
+		if level() == 1 && (strings.HasPrefix(kind, "System V") || kind == "many empty files in memory") {
+			continue // they are not the command's alone: the kernel does not tell whose they are
+		}
+		if level() == 2 && kind == "mappings" {
+			continue // as at level 1, and it takes long
+		}
+		t.Run(strings.ReplaceAll(kind, " ", "-"), func(t *testing.T) {
+			dir, processes := inMemory, 1
+			if level() == 2 {
+				dir = "/dev/shm"
+			}
+			switch kind { // where one may have too little of something else
+			case "pipes", "processes without a first thread":
+				processes = 8
+			case "mappings":
+				processes = 30
+			}
+			c := w.hoarding(t, kind, dir, processes)
+			c.Rules.Network = kind == "connections that nobody accepts"
+			if level() == 1 {
+				c.Rules.Write = append(c.Rules.Write, mcptest.Grant(inMemory))
+			}
+			if free := hoarded(t, s, c, processes); free.Signal != "" || free.taken != processes {
+				t.Fatalf("without a limit it does not work, and so says nothing: %+v", free)
+			}
+			emptied(t, inMemory)
+			settle()
+			c.Limits = Limits{Memory: hoardLimit, Processes: 50}
+			if kind == "threads" {
+				c.Limits.Memory = 0 // their stacks would be refused
+			}
+			bound := hoarded(t, s, c, processes)
+			if kind == "threads" && !bound.ProcessesExceeded || kind != "threads" && !bound.MemoryExceeded {
+				t.Errorf("%+v", bound)
+			}
+			emptied(t, inMemory)
+		})
+	}
+}
+
+// settle waits until the kernel has freed what a command left: what it frees while another one fills
+// memory hides some of that.
+func settle() {
+	for last, rounds := machinePool(), 0; rounds < 50; rounds++ {
+		time.Sleep(200 * time.Millisecond)
+		now := machinePool()
+		if freed := last.since(now); freed.kernel+freed.shared < piece {
+			return
+		}
+		last = now
+	}
+}
+
+func emptied(t *testing.T, dir string) {
+	entries, err := os.ReadDir(dir)
+	must(t, err)
+	for _, e := range entries {
+		must(t, os.Remove(dir+"/"+e.Name()))
+	}
+}
+
+// hoardings is how a command ended, and how many of its processes had taken all they wanted.
+type hoardings struct {
+	Status
+	taken int
+	out   string
+}
+
+// hoarded runs a command until it has ended, or for a moment after all is taken.
+func hoarded(t *testing.T, s *Sandbox, c Command, processes int) hoardings {
+	out, err := os.Create(t.TempDir() + "/out")
+	must(t, err)
+	defer out.Close()
+	tree, err := s.Start(t.Context(), c, Files{Stdout: out, Stderr: out})
+	must(t, err)
+	defer func() { must(t, tree.Close()) }()
+	h := hoardings{}
+	told := func() {
+		text, err := os.ReadFile(out.Name())
+		must(t, err)
+		h.out, h.taken = string(text), strings.Count(string(text), "all of it is taken")
+	}
+	ended := func() bool {
+		select {
+		case <-tree.Exited():
+			return true
+		default:
+			told()
+			return h.taken == processes
+		}
+	}
+	for end := time.Now().Add(2 * time.Minute); !ended() && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if c.Limits != (Limits{}) {
+		select { // a look may be a second away, a close one more
+		case <-tree.Exited():
+		case <-time.After(30 * time.Second):
+		}
+	}
+	select {
+	case <-tree.Exited():
+		h.Status = tree.Wait()
+	default:
+	}
+	told()
+	return h
+}
+
+// TestWhatHasNoFirstThreadIsNotGone leaves a process behind that looks like one that has ended.
+func TestWhatHasNoFirstThreadIsNotGone(t *testing.T) {
+	w := newWorld(t)
+	for name, s := range boxes(t, w.Home) {
+		c := w.hoarding(t, "processes without a first thread", "", 1)
+		c.Args[2] = `"$0" "$@" & sleep 1`
+		c.Env = append(c.Env, headless+"=1")
+		tree, err := s.Start(t.Context(), c, Files{})
+		must(t, err)
+		select {
+		case <-tree.Gone():
+			t.Errorf("%s: it is taken for gone", name)
+		case <-tree.Outlived():
+		}
+		if err := tree.Close(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestMemoryThatIsSharedCountsOnce has a command of two thirds of the limit start others, which have its memory
+// until they become another program, and map one file twice.
+func TestMemoryThatIsSharedCountsOnce(t *testing.T) {
+	w := newWorld(t)
+	s := newBox(t, w.Home)
+	c := w.deed(t, "share", "")
+	c.Limits = Limits{Memory: 3 * shareSize / 2, Processes: 50}
+	if got := run(t, s, c); !got.ok() {
+		t.Errorf("%+v", got)
+	}
+}
+
+const shareSize = 160 << 20
+
+// share is the deed of that test. It waits where the watch should look.
+func share() error {
+	b, err := unix.Mmap(-1, 0, shareSize/2, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		return err
+	}
+	fill(b)
+	fd, err := unix.MemfdCreate("x", 0)
+	if err == nil {
+		err = unix.Ftruncate(fd, shareSize/2)
+	}
+	for range 2 {
+		var b []byte
+		if err == nil {
+			b, err = unix.Mmap(fd, 0, shareSize/2, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+			fill(b)
+		}
+	}
+	for end := time.Now().Add(2 * time.Second); err == nil && time.Now().Before(end); {
+		var p *os.Process
+		if p, err = os.StartProcess("/bin/true", []string{"true"}, &os.ProcAttr{}); err == nil {
+			_, err = p.Wait()
+		}
+	}
+	return err
+}
+
+func TestAnOrdinaryUserHoardsNoMemory(t *testing.T) {
+	if level() == 1 {
+		mcptest.AsOrdinaryUser(t, "NoKindOfMemory/(hides|pipes|way)") // where it matters who one is
+	}
+}
