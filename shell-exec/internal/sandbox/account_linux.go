@@ -29,7 +29,7 @@ type account struct {
 	common map[uint64]bool // the devices of those
 	dirs   []string        // that the command may write to
 	began  time.Time
-	least  pool // the machine when it had least since the first look
+	least  pool // the machine when it had least since the start
 
 	last     pool  // the machine at the last close look
 	resident int64 // the sum of the sizes then
@@ -41,7 +41,7 @@ type account struct {
 const often = 16
 
 func newAccount(held holder, c Command) *account {
-	a := &account{limits: c.Limits, began: time.Now(), dirs: c.Rules.writable()}
+	a := &account{limits: c.Limits, began: time.Now(), dirs: c.Rules.writable(), least: machinePool()}
 	if held, is := held.(*group); is {
 		a.group = held
 	}
@@ -50,7 +50,6 @@ func newAccount(held holder, c Command) *account {
 
 // open is the first look, which a command that ends at once never gets: it would cost a few percent of that.
 func (a *account) open() {
-	a.least = machinePool()
 	a.last = a.least
 	a.before = a.shared()
 }
@@ -178,7 +177,7 @@ func ipcUsage() (sum int64) {
 }
 
 // closely counts everything of the tree once. own is what lies where only this command can write, grown
-// what the machine has more than it had at least since the first look: what cannot be seen for certain counts up to that.
+// what the machine has more than it had at least since the start: what cannot be seen for certain counts up to that.
 func (a *account) closely(all []process, own int64, grown pool) int64 {
 	h := &holdings{seen: map[file]bool{}, memory: memoryDevices(all), files: own}
 	for dev := range a.common {

@@ -107,7 +107,7 @@ func boundThreads(t *testing.T) (n int) {
 func TestThreadsEndWithTheirCommands(t *testing.T) {
 	w := newWorld(t)
 	s := newBox(t, w.Home)
-	spare := 1 - (level() - 1) // at level 2 none is made ahead
+	const spare = 1
 	tree, err := s.Start(t.Context(), w.shell("sleep 100"), Files{})
 	must(t, err)
 	eventually(t, "the thread of one command, and the next one", func() bool { return boundThreads(t) == 1+spare })
@@ -123,9 +123,6 @@ func TestThreadsEndWithTheirCommands(t *testing.T) {
 // TestAThreadMadeAheadHoldsTheRulesOfItsCommand runs commands under one set of rules
 // until a thread waits for the next of them, and then one that may do less.
 func TestAThreadMadeAheadHoldsTheRulesOfItsCommand(t *testing.T) {
-	if level() == 2 {
-		t.Skip("no thread is made ahead at level 2")
-	}
 	w := newWorld(t)
 	s := newBox(t, w.Home)
 	ahead := func() *thread {
