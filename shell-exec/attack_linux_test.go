@@ -61,7 +61,7 @@ var attacks = []attack{
 	{"a datagram of a pair", "connect pair $OUT/datagram", []string{"knocked: "}},
 	{"an abstract socket", "connect abstract $OUT/abstract", []string{"knocked: "}},
 	{"a socket while it is looked at", "race $OUT/stream", []string{"knocked: "}},
-	{"objects of System V", "sysv $KEY", []string{"read: shared memory", "shared: a segment", "shared: semaphores", "shared: messages"}},
+	{"objects of System V", "sysv $KEY $NUMBER", []string{"read: shared memory", "shared segment", "shared semaphores", "shared msg"}},
 	{"a sibling", "sibling", []string{"left: "}},
 	{"kill", "kill kill $T", []string{serverEnds, strangerEnds}},
 	{"tkill", "kill tkill $T", []string{serverEnds, strangerEnds}},
@@ -157,17 +157,29 @@ func newGarrison(t *testing.T, how stance, flags ...string) *garrison {
 		"environment_variables": map[string]string{"TOKEN": s.secret("other", "variables of another command")},
 	})
 	time.Sleep(200 * time.Millisecond) // until whoever watches it is there
-	for pid, parents := range parents() {
-		switch {
-		case pid == g.client.PID():
-			s.watched[pid] = "server"
-		case slices.Contains(parents, g.other.PID) || pid == g.other.PID:
-			s.watched[pid] = "other command"
-		case slices.Contains(parents, g.client.PID()):
-			s.watched[pid] = fmt.Sprintf("server's %d", len(parents))
+	for range 50 {
+		g.recognize()
+		before := s.look()
+		time.Sleep(50 * time.Millisecond)
+		if len(before.changes(s.look())) == 0 {
+			return g
 		}
 	}
+	t.Error("the server does not settle")
 	return g
+}
+
+// recognize finds out which processes belong to the server.
+func (g *garrison) recognize() {
+	g.watched = map[int]string{g.stranger.Process.Pid: "stranger", g.client.PID(): "server"}
+	for pid, parents := range parents() {
+		switch {
+		case slices.Contains(parents, g.other.PID) || pid == g.other.PID:
+			g.watched[pid] = "other command"
+		case slices.Contains(parents, g.client.PID()):
+			g.watched[pid] = "server's " + commandOf(pid)
+		}
+	}
 }
 
 // parents are all processes with those that they descend from.
@@ -187,6 +199,11 @@ func parents() map[int][]int {
 		}
 	}
 	return all
+}
+
+func commandOf(pid int) string {
+	comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	return strings.TrimSpace(string(comm))
 }
 
 // under has a command attack, and is the harm.
@@ -213,7 +230,9 @@ func (g *garrison) run(command string) string {
 	g.t.Helper()
 	p := g.client.Begin("tools/call", map[string]any{"name": "shell_execute", "arguments": map[string]any{"command": command}})
 	for end := time.Now().Add(60 * time.Second); !p.Answered(); time.Sleep(2 * time.Millisecond) {
-		if facts := traits(g.client.PID()); facts[0] == "ended" || slices.Contains(facts, "stopped") || time.Now().After(end) {
+		now := facts{}
+		now.process(g.client.PID(), "server")
+		if now["server: ended"] != nil || slices.Contains(now["server: stopped"], "true") || time.Now().After(end) {
 			return "no answer"
 		}
 	}

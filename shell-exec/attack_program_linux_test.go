@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 	"unsafe"
@@ -382,8 +383,12 @@ func signalByOwner(args []string) {
 		dir, _ := unix.Open(".", unix.O_RDONLY, 0)
 		for _, ends := range [][2]int{pair, pipe, {dir, -1}} {
 			for _, own := range []func(fd uintptr) unix.Errno{
-				func(fd uintptr) unix.Errno { return call(unix.SYS_FCNTL, fd, unix.F_SETOWN_EX, ptr(&[2]int32{0, int32(t.tid)})) },
-				func(fd uintptr) unix.Errno { return call(unix.SYS_FCNTL, fd, unix.F_SETOWN_EX, ptr(&[2]int32{1, int32(t.pid)})) },
+				func(fd uintptr) unix.Errno {
+					return call(unix.SYS_FCNTL, fd, unix.F_SETOWN_EX, ptr(&[2]int32{0, int32(t.tid)}))
+				},
+				func(fd uintptr) unix.Errno {
+					return call(unix.SYS_FCNTL, fd, unix.F_SETOWN_EX, ptr(&[2]int32{1, int32(t.pid)}))
+				},
 				func(fd uintptr) unix.Errno { return call(unix.SYS_FCNTL, fd, unix.F_SETOWN, uintptr(t.tid)) },
 				func(fd uintptr) unix.Errno { return call(unix.SYS_IOCTL, fd, 0x8901, ptr(&[1]int32{int32(t.tid)})) },
 				func(fd uintptr) unix.Errno { return call(unix.SYS_IOCTL, fd, 0x8902, ptr(&[1]int32{int32(t.tid)})) },
@@ -540,16 +545,18 @@ func raceConnect(args []string) {
 			}
 		}
 	}()
-	name := inside
+	name := &inside
 	end := time.Now().Add(700 * time.Millisecond)
 	seen := map[unix.Errno]int{}
 	defer func() { fmt.Println("race", seen) }()
+	var turns atomic.Int64
+	own := inside.Path
 	go func() {
-		for turn := 0; ; turn++ {
-			if turn%2 == 0 {
-				name.Path = outside.Path
+		for {
+			if turns.Add(1)%2 == 0 {
+				copy(name.Path[:], outside.Path[:])
 			} else {
-				name.Path = inside.Path
+				copy(name.Path[:], own[:])
 			}
 		}
 	}()
@@ -558,7 +565,7 @@ func raceConnect(args []string) {
 		if err != nil {
 			return
 		}
-		e := call(unix.SYS_CONNECT, uintptr(fd), ptr(&name), unsafe.Sizeof(name))
+		e := call(unix.SYS_CONNECT, uintptr(fd), ptr(name), unsafe.Sizeof(*name))
 		seen[e]++
 		if e == 0 {
 			_, _ = unix.Write(fd, []byte("knock race"))
@@ -567,17 +574,18 @@ func raceConnect(args []string) {
 	}
 }
 
-// useSystemV reads and changes what strangers share: a segment, a queue and a set of semaphores by their key.
+// useSystemV reads and changes what a stranger shares: a segment, a queue and a set of semaphores by their key, or by
+// their place. What other worlds share is left alone.
 func useSystemV(args []string) {
 	key, _ := strconv.Atoi(args[0])
 	for id := range uintptr(64) { // without the key, by their place
 		index, _, errno := unix.Syscall(unix.SYS_SHMCTL, id, 13, ptr(new([256]byte))) // SHM_STAT
 		if errno == 0 {
-			peek(index)
+			peek(index, args[1])
 		}
 	}
 	if id, _, errno := unix.Syscall(unix.SYS_SHMGET, uintptr(key), 0, 0); errno == 0 {
-		peek(id)
+		peek(id, args[1])
 	}
 	if id, _, errno := unix.Syscall(unix.SYS_SEMGET, uintptr(key), 0, 0); errno == 0 {
 		call(unix.SYS_SEMCTL, id, 0, 16, 5) // SETVAL
@@ -588,14 +596,14 @@ func useSystemV(args []string) {
 	}
 }
 
-// peek reads a segment and writes to it, if it is one of the tests'.
-func peek(id uintptr) {
+// peek reads a segment and writes to it, if it is of the world with this number.
+func peek(id uintptr, number string) {
 	at, _, errno := unix.Syscall(unix.SYS_SHMAT, id, 0, 0)
 	if errno != 0 {
 		return
 	}
 	segment := unsafe.Slice((*byte)(*(*unsafe.Pointer)(unsafe.Pointer(&at))), 64)
-	if bytes.HasPrefix(segment, []byte("leak-segment-")) {
+	if bytes.HasPrefix(segment, []byte("leak-segment-"+number)) {
 		fmt.Printf("%s\n", leaked.Find(segment))
 		segment[60] = '!'
 	}

@@ -38,7 +38,7 @@ type siege struct {
 	knocks        []string // what came through the sockets
 
 	watched map[int]string // processes that must not be changed, and who they are
-	before  map[string]bool
+	before  facts
 }
 
 func newSiege(t *testing.T) *siege {
@@ -163,26 +163,20 @@ func (s *siege) share() {
 	copy(s.segment, s.secret("segment", "shared memory of a stranger"))
 }
 
-// shared is the state of these objects, and what else has a key of this world.
-func (s *siege) shared() (out []string) {
+// shared adds the state of these objects, and what else has a key of this world.
+func (s *siege) shared(f facts) {
 	value, _, _ := unix.Syscall(unix.SYS_SEMCTL, uintptr(s.objects[1]), 0, 12)
-	out = append(out, fmt.Sprintf("shared: a segment with %q", s.segment[60]), fmt.Sprintf("shared: semaphores with %d", value))
+	f.add("shared segment", "%q", s.segment[60])
+	f.add("shared semaphores", "%d", value)
 	for _, kind := range []string{"shm", "sem", "msg"} {
 		text, _ := os.ReadFile("/proc/sysvipc/" + kind)
 		for line := range strings.Lines(string(text)) {
-			f := strings.Fields(line)
-			if f[0] == strconv.Itoa(s.key) {
-				out = append(out, "shared: "+kind+" is there")
-				if kind == "msg" {
-					out = append(out, "shared: messages "+f[4])
-				}
-			}
-			if f[0] == strconv.Itoa(s.key+1) {
-				out = append(out, "left: "+kind)
+			fields := strings.Fields(line)
+			if fields[0] == strconv.Itoa(s.key) {
+				f.add("shared "+kind, "with %s bytes or messages, mode %s", fields[map[string]int{"shm": 3, "sem": 3, "msg": 4}[kind]], fields[2])
 			}
 		}
 	}
-	return out
 }
 
 // hire starts a process of the same user that has nothing to do with the server.
@@ -236,83 +230,109 @@ func (s *siege) watch() {
 	s.mu.Unlock()
 }
 
-// look is everything that must stay as it is, a fact a line.
-func (s *siege) look() map[string]bool {
-	facts := map[string]bool{}
-	for pid, who := range s.watched {
-		for _, fact := range traits(pid) {
-			facts[who+": "+fact] = true
-		}
+// facts are what is known of each thing, and may be several: threads come and go.
+type facts map[string][]string
+
+func (f facts) add(thing, format string, args ...any) {
+	if fact := fmt.Sprintf(format, args...); !slices.Contains(f[thing], fact) {
+		f[thing] = append(f[thing], fact)
 	}
-	for _, fact := range append(s.shared(), s.files()...) {
-		facts[fact] = true
-	}
-	return facts
 }
 
-// traits are what others can change of a process.
-func traits(pid int) (out []string) {
-	dir := fmt.Sprintf("/proc/%d", pid)
-	if _, err := os.Stat(dir); err != nil || zombie(dir) {
-		return []string{"ended"}
-	}
-	for _, name := range []string{"environ", "limits", "oom_score_adj", "coredump_filter", "autogroup", "comm", "timerslack_ns"} {
-		text, _ := os.ReadFile(dir + "/" + name)
-		out = append(out, fmt.Sprintf("%s %q", name, text))
-	}
-	tasks, _ := os.ReadDir(dir + "/task")
-	for _, task := range tasks {
-		out = append(out, threadTraits(dir+"/task/"+task.Name(), task.Name())...)
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-func threadTraits(dir, tid string) (out []string) {
-	stat, _ := os.ReadFile(dir + "/stat")
-	f := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-	if len(f) < 39 {
-		return nil // it has just ended
-	}
-	out = append(out, "nice "+f[16]+" policy "+f[38])
-	if strings.ContainsAny(f[0], "Tt") {
-		out = append(out, "stopped")
-	}
-	status, _ := os.ReadFile(dir + "/status")
-	for line := range strings.Lines(string(status)) {
-		if strings.HasPrefix(line, "Cpus_allowed_list") || strings.HasPrefix(line, "TracerPid") {
-			out = append(out, strings.TrimSpace(line))
+// changes are the things of which something new is known, or nothing any more.
+func (f facts) changes(now facts) (out []string) {
+	for thing, is := range now {
+		for _, fact := range is {
+			if !slices.Contains(f[thing], fact) {
+				out = append(out, fmt.Sprintf("%s: %.100s", thing, fact))
+			}
 		}
 	}
-	n, _ := strconv.Atoi(tid)
-	if prio, _, errno := unix.Syscall(unix.SYS_IOPRIO_GET, 1, uintptr(n), 0); errno == 0 {
-		out = append(out, fmt.Sprintf("ioprio %d", prio))
+	for thing := range f {
+		who, _, _ := strings.Cut(thing, ": ")
+		if now[thing] == nil && now[who+": ended"] == nil {
+			out = append(out, thing+" is gone")
+		}
 	}
 	return out
 }
 
+// look is everything that must stay as it is.
+func (s *siege) look() facts {
+	f := facts{}
+	for pid, who := range s.watched {
+		f.process(pid, who)
+	}
+	s.shared(f)
+	s.files(f)
+	return f
+}
+
+// process adds what others can change of a process.
+func (f facts) process(pid int, who string) {
+	dir := fmt.Sprintf("/proc/%d", pid)
+	if ended(pid) {
+		f.add(who+": ended", "")
+		return
+	}
+	for _, name := range []string{"environ", "limits", "oom_score_adj", "coredump_filter", "autogroup", "comm", "timerslack_ns"} {
+		text, _ := os.ReadFile(dir + "/" + name)
+		f.add(who+": "+name, "%q", text)
+	}
+	tasks, _ := os.ReadDir(dir + "/task")
+	for _, task := range tasks {
+		f.thread(dir+"/task/"+task.Name(), task.Name(), who)
+	}
+}
+
+func ended(pid int) bool {
+	dir := fmt.Sprintf("/proc/%d", pid)
+	_, err := os.Stat(dir)
+	return err != nil || zombie(dir)
+}
+
+func (f facts) thread(dir, tid, who string) {
+	stat, _ := os.ReadFile(dir + "/stat")
+	status, _ := os.ReadFile(dir + "/status")
+	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	if len(fields) < 39 {
+		return // it has just ended
+	}
+	f.add(who+": nice", "%s", fields[16])
+	f.add(who+": policy", "%s", fields[38])
+	f.add(who+": stopped", "%t", strings.ContainsAny(fields[0], "Tt"))
+	for line := range strings.Lines(string(status)) {
+		if name, value, _ := strings.Cut(line, ":"); name == "Cpus_allowed_list" || name == "TracerPid" {
+			f.add(who+": "+name, "%s", strings.TrimSpace(value))
+		}
+	}
+	n, _ := strconv.Atoi(tid)
+	if prio, _, errno := unix.Syscall(unix.SYS_IOPRIO_GET, 1, uintptr(n), 0); errno == 0 {
+		f.add(who+": ioprio", "%d", prio)
+	}
+}
+
 // files are what lies outside of the workspace.
-func (s *siege) files() (out []string) {
+func (s *siege) files(f facts) {
 	for _, dir := range []string{s.home, s.out} {
 		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			var st unix.Stat_t
 			if err != nil || unix.Lstat(path, &st) != nil {
-				out = append(out, fmt.Sprintf("file: %s: %v", path, err))
+				f.add("file "+path, "%v", err)
 				return nil
 			}
 			if path == s.ws {
 				return filepath.SkipDir
 			}
-			fact := fmt.Sprintf("file: %s is %o", path, st.Mode&unix.S_IFMT)
+			var content []byte
 			if d.Type().IsRegular() {
-				content, _ := os.ReadFile(path)
-				fact += fmt.Sprintf(" of %q, links %d", content, st.Nlink)
+				content, _ = os.ReadFile(path)
 			}
-			out = append(out, fact, fmt.Sprintf("attributes: %s %o %d:%d %s %q", path, st.Mode, st.Uid, st.Gid, times(path, st), xattrs(path)))
+			f.add("file "+path, "%o, %d links, %q", st.Mode&unix.S_IFMT, st.Nlink, content)
+			f.add("attributes of "+path, "%o %d:%d %s %q", st.Mode, st.Uid, st.Gid, times(path, st), xattrs(path))
 			return nil
 		})
 	}
-	return out
 }
 
 // times are when a file was changed; of a directory its entries say that.
@@ -347,17 +367,7 @@ func (s *siege) harm(heard string) (out []string) {
 	if strings.Contains(heard, "notifications/forged") {
 		out = append(out, "heard: what the command forged")
 	}
-	now := s.look()
-	for fact := range now {
-		if !s.before[fact] {
-			out = append(out, fact)
-		}
-	}
-	for fact := range s.before {
-		if !now[fact] && !strings.Contains(fact, ": nice ") { // threads come and go
-			out = append(out, "no more: "+fact)
-		}
-	}
+	out = append(out, s.before.changes(s.look())...)
 	s.mu.Lock()
 	for _, text := range s.knocks {
 		out = append(out, "knocked: "+text)
@@ -376,7 +386,7 @@ func (s *siege) harm(heard string) (out []string) {
 
 // expand puts this world into a line.
 func (s *siege) expand(line string) string {
-	return strings.NewReplacer("$OUT", s.out, "$HOME", s.home, "$KEY", strconv.Itoa(s.key), "$NEW", strconv.Itoa(s.key+1), "$T", s.pids()).Replace(line)
+	return strings.NewReplacer("$OUT", s.out, "$HOME", s.home, "$KEY", strconv.Itoa(s.key), "$NUMBER", s.number, "$T", s.pids()).Replace(line)
 }
 
 // pids are the numbers of all that is watched.
