@@ -43,7 +43,11 @@ type siege struct {
 
 func newSiege(t *testing.T) *siege {
 	t.Helper()
-	root, err := os.MkdirTemp("", "w") // a short name: those of sockets are bounded
+	home, err := os.UserHomeDir() // rather than /tmp, of which commands may have another one
+	must(t, err)
+	root, err := os.MkdirTemp(home, ".w") // a short name: those of sockets are bounded
+	must(t, err)
+	root, err = filepath.EvalSymlinks(root)
 	must(t, err)
 	s := &siege{t: t, home: root + "/home", ws: root + "/home/ws", out: root + "/out", state: root + "/state", watched: map[int]string{}}
 	s.number = strconv.Itoa(100000 + rand.IntN(900000))
