@@ -77,21 +77,22 @@ type stance struct {
 	name   string
 	flags  []string
 	person bool // that could be asked
+	env    []string
 }
 
 var stances = []stance{
-	{"level 1", nil, true},
-	{"level 1, nobody to ask", nil, false},
-	{"level 1, strict", []string{"--sandbox", "required", "--ask", "deny", "--network=false"}, false},
-	{"level 2", []string{"--sandbox", "required", "--sandbox-level", "2"}, true},
-	{"level 2, strict", []string{"--sandbox", "required", "--sandbox-level", "2", "--ask", "deny", "--network=false"}, false},
+	{name: "level 1", person: true},
+	{name: "level 1, nobody to ask"},
+	{name: "level 1, strict", flags: []string{"--sandbox", "required", "--ask", "deny", "--network=false"}},
+	{name: "level 2", flags: []string{"--sandbox", "required", "--sandbox-level", "2"}, person: true},
+	{name: "level 2, strict", flags: []string{"--sandbox", "required", "--sandbox-level", "2", "--ask", "deny", "--network=false"}},
 }
 
 func TestAttacksWorkOnAServerWithoutProtection(t *testing.T) {
 	for _, a := range attacks {
 		t.Run(a.name, func(t *testing.T) {
+			t.Parallel()
 			s := newSiege(t)
-			s.wishes()
 			s.proves(a.proofs, s.unprotected(a.line))
 		})
 	}
@@ -118,12 +119,12 @@ func TestNoAttackReachesAnything(t *testing.T) {
 	for _, how := range stances {
 		t.Run(how.name, func(t *testing.T) {
 			t.Parallel()
-			g := newGarrison(t, how)
+			g := newSiege(t).garrison(how)
 			for _, a := range attacks {
 				if harm := g.under(a.line); len(harm) > 0 {
 					t.Errorf("%s: %s:\n\t%s", a.name, a.line, strings.Join(harm, "\n\t"))
 					g.fall()
-					g = newGarrison(t, how)
+					g = newSiege(t).garrison(how)
 				}
 			}
 		})
@@ -149,31 +150,34 @@ type garrison struct {
 	other  execution
 }
 
-func newGarrison(t *testing.T, how stance, flags ...string) *garrison {
-	t.Helper()
-	s := newSiege(t)
-	s.wishes()
-	o := mcptest.Options{Env: []string{"HOME=" + s.home, "XDG_STATE_HOME=" + s.state, "TOKEN=" + s.secret("server", "variables of the server")}}
+// garrison starts a server in this world.
+func (s *siege) garrison(how stance) *garrison {
+	s.t.Helper()
+	o := mcptest.Options{Env: append([]string{"HOME=" + s.home, "XDG_STATE_HOME=" + s.state, "TOKEN=" + s.secret("server", "variables of the server")}, how.env...)}
 	if how.person {
 		o = o.WithPerson(func(string) string { time.Sleep(time.Second); return "decline" })
 	}
-	flags = append(slices.Concat([]string{"--allow-path", s.ws}, how.flags), flags...)
-	g := &garrison{siege: s, client: o.Start(t, "shell-exec", flags...)}
-	g.other = house{t: t}.call(g.client, "shell_execute", map[string]any{
+	g := &garrison{siege: s, client: o.Start(s.t, "shell-exec", append([]string{"--allow-path", s.ws}, how.flags...)...)}
+	g.other = house{t: s.t}.call(g.client, "shell_execute", map[string]any{
 		"command": "echo $TOKEN; sleep 600", "execution_mode": "background",
 		"environment_variables": map[string]string{"TOKEN": s.secret("other", "variables of another command")},
 	})
+	g.settle()
+	return g
+}
+
+// settle waits until nothing is on its way any more.
+func (g *garrison) settle() {
 	time.Sleep(200 * time.Millisecond) // until whoever watches it is there
 	for range 50 {
 		g.recognize()
-		before := s.look()
+		before := g.look()
 		time.Sleep(50 * time.Millisecond)
-		if len(before.changes(s.look())) == 0 {
-			return g
+		if len(before.changes(g.look())) == 0 {
+			return
 		}
 	}
-	t.Error("the server does not settle")
-	return g
+	g.t.Error("the server does not settle")
 }
 
 // recognize finds out which processes belong to the server.

@@ -63,6 +63,7 @@ func newSiege(t *testing.T) *siege {
 	self, err := os.Executable()
 	must(t, err)
 	copyFile(t, self, s.ws+"/"+attackProgram)
+	s.wishes()
 	s.listen()
 	s.share()
 	s.hire()
