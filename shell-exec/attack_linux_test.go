@@ -148,6 +148,7 @@ type garrison struct {
 	*siege
 	client *mcptest.Client
 	other  execution
+	first  func() // what is done before anybody looks at the harm
 }
 
 // garrison starts a server in this world.
@@ -157,7 +158,7 @@ func (s *siege) garrison(how stance) *garrison {
 	if how.person {
 		o = o.WithPerson(func(string) string { time.Sleep(time.Second); return "decline" })
 	}
-	g := &garrison{siege: s, client: o.Start(s.t, "shell-exec", append([]string{"--allow-path", s.ws}, how.flags...)...)}
+	g := &garrison{siege: s, client: o.Start(s.t, "shell-exec", append([]string{"--allow-path", s.ws, "--read-path", s.program}, how.flags...)...)}
 	g.other = house{t: s.t}.call(g.client, "shell_execute", map[string]any{
 		"command": "echo $TOKEN; sleep 600", "execution_mode": "background",
 		"environment_variables": map[string]string{"TOKEN": s.secret("other", "variables of another command")},
@@ -187,10 +188,18 @@ func (g *garrison) recognize() {
 		switch {
 		case slices.Contains(parents, g.other.PID) || pid == g.other.PID:
 			g.watched[pid] = "other command"
-		case slices.Contains(parents, g.client.PID()):
+		case slices.Contains(parents, g.client.PID()) && !unborn(pid, parents[0]):
 			g.watched[pid] = "server's " + commandOf(pid)
 		}
 	}
+}
+
+// unborn says whether a process is still the program that forked it.
+func unborn(pid, parent int) bool {
+	tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	own, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	its, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", parent))
+	return own == its && len(tasks) < 2
 }
 
 // parents are all processes with those that they descend from.
@@ -221,7 +230,10 @@ func commandOf(pid int) string {
 func (g *garrison) under(line string) []string {
 	g.t.Helper()
 	g.watch()
-	heard := g.run("./" + attackProgram + " " + g.expand(line))
+	heard := g.run(g.program + " " + g.expand(line))
+	if g.first != nil {
+		g.first()
+	}
 	harm := g.harm(heard)
 	for range 100 { // what it leaves is ended with it, and a moment later
 		if !slices.ContainsFunc(harm, func(line string) bool { return strings.HasPrefix(line, "left: ") }) {
@@ -239,8 +251,8 @@ func (g *garrison) under(line string) []string {
 // run runs a command and is all that the client then heard, until the server ended if it did.
 func (g *garrison) run(command string) string {
 	g.t.Helper()
-	p := g.client.Begin("tools/call", map[string]any{"name": "shell_execute", "arguments": map[string]any{"command": command}})
-	for end := time.Now().Add(60 * time.Second); !p.Answered(); time.Sleep(2 * time.Millisecond) {
+	p := g.client.Begin("tools/call", map[string]any{"name": "shell_execute", "arguments": map[string]any{"command": command, "execution_mode": "foreground", "timeout_seconds": 200}})
+	for end := time.Now().Add(4 * time.Minute); !p.Answered(); time.Sleep(2 * time.Millisecond) {
 		now := facts{}
 		now.process(g.client.PID(), "server")
 		if now["server: ended"] != nil || slices.Contains(now["server: stopped"], "true") || time.Now().After(end) {

@@ -32,12 +32,12 @@ var deeds map[string]func(args []string)
 
 func init() {
 	deeds = map[string]func([]string){
-		"parent": standIn, "wait": func([]string) { busyThreads(); select {} },
+		"parent": standIn, "wait": func([]string) { busyThreads(); fmt.Println("ready"); select {} },
 		"environ": readEnviron, "memory": readMemory, "rewrite": rewriteMemory, "descriptors": readDescriptors,
 		"scribble": scribble, "through": through, "inject": inject, "forge": forge,
 		"kill": killBy, "owner": signalByOwner, "limits": setLimits, "priority": setPriorities, "procfiles": writeProcFiles,
 		"connect": connect, "race": raceConnect, "sysv": useSystemV, "leave": leaveSystemV, "sibling": makeSibling,
-		"fill": fill, "swap": swap,
+		"fill": fill, "everything": tryEverything, "children": overChildren, "fuzz": fuzz, "programs": runPrograms,
 	}
 	if filepath.Base(os.Args[0]) != attackProgram {
 		return
@@ -710,15 +710,6 @@ func take(kind string, n int) error {
 		return nil
 	}
 	return errors.ErrUnsupported
-}
-
-// swap makes two names change places until it is ended.
-func swap(args []string) {
-	fmt.Println("swapping")
-	for {
-		_ = unix.Renameat2(unix.AT_FDCWD, args[0], unix.AT_FDCWD, args[1], unix.RENAME_EXCHANGE)
-		runtime.Gosched()
-	}
 }
 
 // wished is what a client would send to run a command.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"io/fs"
 	"math/rand/v2"
 	"net"
@@ -28,6 +27,7 @@ type siege struct {
 	t             *testing.T
 	home, ws, out string // the workspace is in the home directory
 	state         string
+	program       string            // that attacks
 	number        string            // in every secret of this world
 	leaks         map[string]string // what is told by each secret
 	key           int               // of objects of System V
@@ -60,9 +60,8 @@ func newSiege(t *testing.T) *siege {
 	for path, secret := range map[string]string{s.home + "/.ssh/id": s.secret("key", "the key in the home directory"), s.out + "/file": s.secret("file", "a file outside")} {
 		must(t, os.WriteFile(path, []byte(secret+"\n"), 0o644))
 	}
-	self, err := os.Executable()
+	s.program, err = hostile()
 	must(t, err)
-	copyFile(t, self, s.ws+"/"+attackProgram)
 	s.wishes()
 	s.listen()
 	s.share()
@@ -84,17 +83,23 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func copyFile(t testing.TB, from, to string) {
-	t.Helper()
-	in, err := os.Open(from)
-	must(t, err)
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o755)
-	must(t, err)
-	defer out.Close()
-	_, err = io.Copy(out, in)
-	must(t, err)
-}
+// hostile is the test binary by the name under which it attacks, beside itself.
+var hostile = sync.OnceValues(func() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(filepath.Dir(self), attackProgram)
+	_ = os.Remove(path) // of another time
+	if os.Link(self, path) == nil {
+		return path, nil
+	}
+	content, err := os.ReadFile(self) // of somebody else's no link is made
+	if err != nil {
+		return "", err
+	}
+	return path, os.WriteFile(path, content, 0o755)
+})
 
 // listen has somebody at local sockets of every kind.
 func (s *siege) listen() {
@@ -408,8 +413,8 @@ func (s *siege) pids() string {
 // its arguments.
 func (s *siege) unprotected(line string) string {
 	s.t.Helper()
-	args := append([]string{"parent", s.out + "/file", "./" + attackProgram}, strings.Fields(s.expand(line))...)
-	cmd := exec.Command(s.ws+"/"+attackProgram, args...)
+	args := append([]string{"parent", s.out + "/file", s.program}, strings.Fields(s.expand(line))...)
+	cmd := exec.Command(s.program, args...)
 	var heard mcptest.Buffer
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.ws, &heard, &heard
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TOKEN=" + s.secret("server", "variables of the server")}
