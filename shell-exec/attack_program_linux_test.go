@@ -634,14 +634,15 @@ func makeSibling([]string) {
 
 // fill takes much memory of a kind and says so if it can keep it for a while.
 func fill(args []string) {
-	kind, mib := args[0], 192
-	for n := range mib {
+	kind := args[0]
+	seconds, _ := strconv.Atoi(args[1])
+	for n := range 256 {
 		if err := take(kind, n); err != nil {
 			fmt.Println(kind, n, err)
 			return
 		}
 	}
-	time.Sleep(2 * time.Second)
+	time.Sleep(time.Duration(seconds) * time.Second)
 	fmt.Println("kept", kind)
 }
 
@@ -652,6 +653,8 @@ var taken []any
 func take(kind string, n int) error {
 	mib := bytes.Repeat([]byte{byte(n) | 1}, 1<<20)
 	switch kind {
+	case "nothing":
+		return nil
 	case "heap":
 		taken = append(taken, mib)
 		return nil
@@ -685,8 +688,8 @@ func take(kind string, n int) error {
 			return err
 		}
 		_, _ = unix.FcntlInt(uintptr(p[1]), unix.F_SETPIPE_SZ, 1<<20)
-		if n, err := unix.Write(p[1], mib); n < 1<<15 {
-			return err
+		if n, err := unix.Write(p[1], mib); n < 1<<19 {
+			return fmt.Errorf("%d bytes: %w", n, err)
 		}
 		return nil
 	case "sockets":
@@ -704,7 +707,7 @@ func take(kind string, n int) error {
 	case "scratch":
 		return os.WriteFile(fmt.Sprintf("/dev/shm/fill-%d-%d", os.Getpid(), n), mib, 0o600)
 	case "threads":
-		for range 16 {
+		for range 4 {
 			busyThreads()
 		}
 		return nil
