@@ -235,6 +235,9 @@ func (g *garrison) under(line string) []string {
 		g.first()
 	}
 	harm := g.harm(heard)
+	if heard == noAnswer {
+		harm = append(harm, heard)
+	}
 	for range 100 { // what it leaves is ended with it, and a moment later
 		if !slices.ContainsFunc(harm, func(line string) bool { return strings.HasPrefix(line, "left: ") }) {
 			break
@@ -248,6 +251,8 @@ func (g *garrison) under(line string) []string {
 	return harm
 }
 
+const noAnswer = "the server does not answer any more"
+
 // run runs a command and is all that the client then heard, until the server ended if it did.
 func (g *garrison) run(command string) string {
 	g.t.Helper()
@@ -256,7 +261,7 @@ func (g *garrison) run(command string) string {
 		now := facts{}
 		now.process(g.client.PID(), "server")
 		if now["server: ended"] != nil || slices.Contains(now["server: stopped"], "true") || time.Now().After(end) {
-			return "no answer"
+			return noAnswer
 		}
 	}
 	heard, err := json.Marshal(p.Wait())

@@ -17,7 +17,7 @@ import (
 type processCall struct {
 	name string
 	do   func(t target) unix.Errno
-	root bool // it takes root, also on oneself
+	root bool // it takes root, also on a child
 }
 
 // processCalls are the system calls that take the number of a process or a thread and do more than tell what everybody
@@ -81,7 +81,7 @@ func processCalls() []processCall {
 		"process_madvise": func(fd uintptr) unix.Errno { return call(unix.SYS_PROCESS_MADVISE, fd, ptr(remote), 1, 20, 0) },
 		"setns":           func(fd uintptr) unix.Errno { return call(unix.SYS_SETNS, fd, unix.CLONE_NEWUTS) },
 	} {
-		all = append(all, processCall{name, func(t target) unix.Errno { return pidfd(t, with) }, name == "setns"})
+		all = append(all, processCall{name, func(t target) unix.Errno { return pidfd(t, with) }, name != "pidfd_getfd"})
 	}
 	for n := range uintptr(10) {
 		add(fmt.Sprintf("ioctl of a namespace %d", n+1), func(t target, _ uintptr) unix.Errno {

@@ -636,7 +636,7 @@ func makeSibling([]string) {
 func fill(args []string) {
 	kind := args[0]
 	seconds, _ := strconv.Atoi(args[1])
-	for n := range 256 {
+	for n := range 512 {
 		if err := take(kind, n); err != nil {
 			fmt.Println(kind, n, err)
 			return

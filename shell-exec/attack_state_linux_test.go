@@ -135,13 +135,13 @@ func TestNoAttackFillsMoreMemoryThanAllowed(t *testing.T) {
 		t.Run("level "+level, func(t *testing.T) {
 			t.Parallel()
 			s := newSiege(t)
-			g := s.garrison(stance{flags: []string{"--max-memory", "96MiB", "--sandbox-level", level}})
+			g := s.garrison(stance{flags: []string{"--max-memory", "256MiB", "--sandbox-level", level}})
 			if heard := g.run(g.program + " fill nothing 3"); !strings.Contains(heard, "kept nothing") {
 				t.Fatalf("what takes nothing is not left alone either: %s", heard)
 			}
 			for _, kind := range fills {
 				if heard := g.run(g.program + " fill " + kind + " 3"); strings.Contains(heard, "kept "+kind) {
-					t.Errorf("%s: 256 MiB, or 3,072 threads, are kept", kind)
+					t.Errorf("%s: 512 MiB, or 6,144 threads, are kept", kind)
 				}
 			}
 		})
