@@ -40,8 +40,8 @@ func defaults(s *settings.Set) {
 	}
 }
 
-func open(_ context.Context, s *settings.Set, _ command.Own) (*command.Service, error) {
-	roots, scope, err := command.OpenDirectories(s, nil, s.Text("vocabulary") == "agent")
+func open(_ context.Context, s *settings.Set, own command.Own) (*command.Service, error) {
+	roots, scope, err := command.OpenDirectories(s, own.Files, s.Text("vocabulary") == "agent")
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func (w *writer) change(ctx context.Context, op string, p confine.Path, dry bool
 		if !dry {
 			return content, u.keepBytes(old, info)
 		}
-		if err := w.guards.content(p, content); err != nil {
+		if err := w.guards.content(p, content, info.Mode); err != nil {
 			return nil, err
 		}
 		preview = hashOf(content)

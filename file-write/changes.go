@@ -8,6 +8,7 @@ import (
 
 	"github.com/multiollama/mcp-server/file-write/internal/history"
 	"github.com/multiollama/mcp-server/shared/command"
+	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/text"
 	"github.com/multiollama/mcp-server/shared/toolkit"
@@ -49,21 +50,27 @@ func (w *writer) listChanges(ctx context.Context, in changesIn) (changesOut, err
 	if !ok {
 		return changesOut{}, fault.New(fault.ParamMalformed, "since is no time", "Write 2h, 2026-01-31 or 2026-01-31T12:00:00Z").With("parameter", "since")
 	}
-	f := history.Filter{Since: since, Limit: in.Limit + 1}
+	roots, err := w.scope.Roots(ctx)
+	if err != nil {
+		return changesOut{}, err
+	}
+	f := history.Filter{Since: since, Limit: in.Limit + 1, Beneath: roots.Dirs(), Only: func(c history.Change) bool {
+		return allowed(roots, c.Path) && (c.To == "" || allowed(roots, c.To))
+	}}
 	if in.Path != "" {
 		p, err := w.path(ctx, in.Path)
 		if err != nil {
 			return changesOut{}, err
 		}
 		f.Beneath = []string{p.Abs()}
-	} else {
-		roots, err := w.scope.Roots(ctx)
-		if err != nil {
-			return changesOut{}, err
-		}
-		f.Beneath = roots.Dirs()
 	}
 	return w.changes(f, in.Limit)
+}
+
+// allowed reports whether a path that was recorded is one that a client may name now: what
+// was written before a rule came is not told after it.
+func allowed(roots *confine.Roots, recorded string) bool {
+	return operators(roots, recorded).Abs() == recorded
 }
 
 func (w *writer) changes(f history.Filter, limit int) (changesOut, error) {

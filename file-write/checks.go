@@ -23,6 +23,7 @@ func checks(s *settings.Set, st store) []command.Check {
 		all = append(all, command.Check{Verdict: command.OK, Subject: "protected", Text: strings.Join(patterns, " ") + ": " + row.Why})
 		patterns = nil
 	}
+	all = append(all, command.Check{Verdict: command.OK, Subject: "protected", Text: protected.Parts.Pattern + ": " + protected.Parts.Why})
 	if open := s.List("allow-protected"); len(open) > 0 {
 		all = append(all, command.Check{Verdict: command.Warn, Subject: "protected", Text: "except " + strings.Join(open, ", ") + ", which may be written",
 			Fix: "Leave --allow-protected out where that is not meant"})
@@ -47,7 +48,7 @@ func executables(s *settings.Set) command.Check {
 	for _, row := range executable.Table() {
 		names = append(names, row.Ext)
 	}
-	c := command.Check{Verdict: command.OK, Subject: "executables", Text: "are refused by content, and by name: " + strings.Join(names, " ")}
+	c := command.Check{Verdict: command.OK, Subject: "executables", Text: "are refused by content, where a file has an executable bit, and by name: " + strings.Join(names, " ")}
 	if open := s.List("allow-mime"); len(open) > 0 {
 		c.Verdict, c.Fix = command.Warn, "Leave --allow-mime out where that is not meant"
 		c.Text += "; except " + strings.Join(open, ", ")
@@ -60,5 +61,5 @@ func keeping(s *settings.Set, st store) command.Check {
 		return command.Check{Verdict: command.Warn, Subject: "history", Text: "is off: what is overwritten is lost", Fix: "Leave --history out"}
 	}
 	return command.Check{Verdict: command.OK, Subject: "history",
-		Text: fmt.Sprintf("keeps what was there before a change in %s, up to %d bytes and for %s", st.dir, s.Size("history-size"), s.Duration("history-age"))}
+		Text: fmt.Sprintf("keeps what was there before a change in %s, up to %d bytes and for %s; where it cannot be opened the server does not start", st.dir, s.Size("history-size"), s.Duration("history-age"))}
 }

@@ -3,11 +3,15 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"strings"
 	"testing"
 
+	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
 )
 
@@ -322,6 +326,74 @@ func TestAPrivateDirectoryComesBackPrivate(t *testing.T) {
 		info, err := os.Stat(w.dir + "/" + name)
 		if err != nil || info.Mode()&0o077 != 0 {
 			t.Errorf("%s lay in a directory of its owner only and has %v now, %v", name, info.Mode(), err)
+		}
+	}
+}
+
+func TestWhatIsDeniedByNowIsNotTold(t *testing.T) {
+	w := newWorld(t, "a.txt=a", ".env=TOKEN=x", "b.txt=b", "c.txt=c", "private/")
+	for _, name := range []string{"a.txt", ".env"} {
+		if _, err := w.write(t.Context(), writeIn{Path: name, Content: "new", Overwrite: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for from, to := range map[string]string{"b.txt": "private/names-of-people.txt", "c.txt": "d.txt"} {
+		if _, err := w.move(t.Context(), moveIn{Source: from, Destination: to}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := w.listChanges(t.Context(), changesIn{Limit: 10})
+	if err != nil || len(all.Changes) != 4 {
+		t.Fatalf("before: %+v %v", all, err)
+	}
+	roots, err := confine.Open([]string{w.dir}, confine.Options{DenySecrets: true, Deny: []string{"private/**"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer roots.Close()
+	later := &writer{scope: confine.NewScope(roots, nil), files: w.files, past: w.past, guards: w.guards}
+	told := ""
+	for _, limit := range []int{1, 10} {
+		out, err := later.listChanges(t.Context(), changesIn{Limit: limit})
+		if err != nil || len(out.Changes) != min(limit, 2) || out.More != (limit == 1) {
+			t.Errorf("with a limit of %d: %+v %v", limit, out, err)
+		}
+		told += out.Text()
+	}
+	for _, c := range all.Changes {
+		denied := strings.Contains(c.Path+c.To, "private") || strings.Contains(c.Path, ".env")
+		_, err := later.restore(t.Context(), restoreIn{ID: c.ID})
+		if errors.Is(err, fault.OutsideAllowed) != denied || !denied && err != nil {
+			t.Errorf("restoring %s %s: %v", c.Path, c.To, err)
+		}
+		if err != nil {
+			told += fmt.Sprint(err, err.(*fault.Error).Details)
+		}
+	}
+	if strings.Contains(told, ".env") || strings.Contains(told, "people") || !strings.Contains(told, "a.txt") {
+		t.Errorf("it is told of what is denied: %s", told)
+	}
+}
+
+func TestWhatIsDeniedInADirectoryIsNotNamed(t *testing.T) {
+	w := worldWith(t, confine.Options{DenySecrets: true}, nil, nil, "d/e/.env=TOKEN=x", "d/a.txt=a", "keys/id_rsa=x")
+	for what, do := range map[string]func(dir string) error{
+		"moved": func(dir string) error {
+			_, err := w.move(t.Context(), moveIn{Source: dir, Destination: "other"})
+			return err
+		},
+		"deleted": func(dir string) error {
+			_, err := w.delete(t.Context(), deleteIn{Path: dir, Recursive: true})
+			return err
+		},
+	} {
+		for _, dir := range []string{"d", "d/e", "keys"} {
+			err := do(dir)
+			is(t, dir+" "+what, err, fault.OutsideAllowed)
+			said, err := json.Marshal([]any{fmt.Sprint(err), err.(*fault.Error).Details})
+			if err != nil || strings.Contains(string(said), ".env") || strings.Contains(string(said), "id_rsa") {
+				t.Errorf("%s %s: it is told %s %v", dir, what, said, err)
+			}
 		}
 	}
 }

@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"time"
@@ -177,14 +180,58 @@ func (g guards) rules() replace.Rules {
 }
 
 func (g guards) entry(real confine.Path) error {
-	if refused := g.protected.Judge(real.Rel()); refused != nil {
+	refused := g.protected.Judge(real.Rel())
+	if refused == nil {
+		refused = g.protected.JudgePart(real.Rel(), func(up int) bool { return headed(real, up) })
+	}
+	if refused != nil {
 		return refused
 	}
 	return nil
 }
 
-func (g guards) content(real confine.Path, content []byte) error {
-	if refused := g.runs.Judge(real.Base(), content); refused != nil {
+// headed reports whether git would take the directory so many levels above p for a
+// repository, as far as HEAD says. What cannot be looked at could be one.
+func headed(p confine.Path, up int) bool {
+	for range up {
+		var ok bool
+		if p, ok = p.Parent(); !ok {
+			return true
+		}
+	}
+	const head = "HEAD"
+	dir, err := p.OpenDir()
+	if err != nil {
+		return !absent(err)
+	}
+	defer dir.Close() // only for reading
+	info, err := dir.Info(head)
+	switch {
+	case err != nil:
+		return !absent(err)
+	case info.Type != confine.File:
+		return info.Type != confine.Directory // a link can be a HEAD
+	}
+	f, _, err := dir.Open(head)
+	if err != nil {
+		return !absent(err)
+	}
+	defer f.Close() // only for reading
+	content, err := io.ReadAll(io.LimitReader(f, 64))
+	return err != nil || protected.IsHead(content)
+}
+
+// absent says that an error means that there is no such entry, or no directory.
+func absent(err error) bool {
+	return errors.Is(err, fault.NotFound) || errors.Is(err, fault.ParamInvalid)
+}
+
+func (g guards) content(real confine.Path, content []byte, mode fs.FileMode) error {
+	refused := g.runs.Judge(real.Base(), content, mode&0o111 != 0)
+	if refused == nil {
+		refused = g.protected.JudgeHead(real.Rel(), content)
+	}
+	if refused != nil {
 		return refused
 	}
 	return nil

@@ -50,7 +50,7 @@ func (w *writer) restore(ctx context.Context, in restoreIn) (restoreOut, error) 
 	if err != nil {
 		return restoreOut{}, err
 	}
-	p, err := w.scope.Parse(ctx, c.Path) // the path that was recorded is judged like any other
+	p, err := w.recorded(ctx, c.Path)
 	if err != nil {
 		return restoreOut{}, err
 	}
@@ -67,8 +67,21 @@ func (w *writer) restore(ctx context.Context, in restoreIn) (restoreOut, error) 
 	return out, err
 }
 
+// recorded judges a path that was recorded like any other. The client has named the
+// change only, so a refusal does not tell the path.
+func (w *writer) recorded(ctx context.Context, path string) (confine.Path, error) {
+	roots, err := w.scope.Roots(ctx)
+	if err != nil {
+		return confine.Path{}, err
+	}
+	if !allowed(roots, path) {
+		return confine.Path{}, fault.New(fault.OutsideAllowed, "the change is one of a path that is not allowed any more", "Use list_changes to see what can be restored")
+	}
+	return operators(roots, path), nil
+}
+
 func (w *writer) moveBack(ctx context.Context, p confine.Path, c history.Change, out *restoreOut) error {
-	from, err := w.scope.Parse(ctx, c.To)
+	from, err := w.recorded(ctx, c.To)
 	if err != nil {
 		return err
 	}

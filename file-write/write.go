@@ -122,7 +122,7 @@ func (w *writer) wouldCreate(p confine.Path, content []byte) error {
 	if err := w.guards.entry(p); err != nil {
 		return err
 	}
-	return w.guards.content(p, content)
+	return w.guards.content(p, content, 0)
 }
 
 // exists is the refusal of document 000: without overwrite, what is there stays.

@@ -60,6 +60,9 @@ func (s *shell) agent(ctx context.Context, in agentIn) (agentOut, error) {
 	} else if r.Code != 0 {
 		fmt.Fprintf(&b, "[exit code %d]\n", r.Code)
 	}
+	if r.Lingering {
+		b.WriteString("[" + left(r) + "]\n")
+	}
 	return agentOut{b.String()}, exceeded(r)
 }
 

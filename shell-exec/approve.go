@@ -11,7 +11,6 @@ import (
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/toolkit"
 	"github.com/multiollama/mcp-server/shell-exec/internal/bounds"
-	"github.com/multiollama/mcp-server/shell-exec/internal/effect"
 	"github.com/multiollama/mcp-server/shell-exec/internal/policy"
 	"github.com/multiollama/mcp-server/shell-exec/internal/process"
 	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
@@ -67,20 +66,31 @@ func (s *shell) approveWithin(ctx context.Context, b bounds.Bounds, w wish) (san
 	if w.agent {
 		p = b.Agent
 	}
-	d := p.Judge(policy.Request{
+	r := policy.Request{
 		Text: w.text, Argv: w.argv, Shell: s.shell, Dir: g.dir, Home: s.home, Workspace: g.dirs, Env: env, Input: w.input, Links: links{}, Terminal: w.typed,
-	})
-	agreed, err := s.agree(ctx, d, g.dir)
+		Given: w.env, Hold: s.hold(b),
+	}
+	d := p.Judge(r)
+	rules, more, q := s.rules(b, g), grant{}, toolkit.Question{}
+	if s.asks(d) {
+		if more, err = s.grant(d, rules, env["PATH"], g.dir); err != nil {
+			return sandbox.Command{}, err
+		}
+		q = question(d, "Run this command?", g.dir, r, can(r.Hold, g.dirs, r.Hold.Read, b.Network, more))
+	}
+	agreed, err := s.agree(ctx, d, q)
 	if err != nil {
 		return sandbox.Command{}, err
 	}
-	rules := s.rules(b, g)
-	rules.UnsafeUnrestricted = d.Verdict() == policy.Ask && escalates(d) // a person has agreed, and sudo works outside of the sandbox only
+	more.add(&rules)
 	l, err := agreed.Launch()
 	if err != nil {
 		return sandbox.Command{}, err
 	}
-	path, err := programFile(l.Argv[0], l.Env["PATH"], l.Dir)
+	path := more.program
+	if path == "" {
+		path, err = programFile(l.Argv[0], l.Env["PATH"], l.Dir)
+	}
 	limits := sandbox.Limits{Memory: b.Memory, Processes: mostProcesses, FileSize: s.settings.Size("max-file-size")}
 	return sandbox.Command{Path: path, Args: l.Argv, Env: process.Entries(l.Env), Dir: l.Dir, Rules: rules, Limits: limits}, err
 }
@@ -103,42 +113,34 @@ func (s *shell) environment(typed bool) process.Environment {
 
 // rules are what commands may touch besides the system and the tool folders.
 func (s *shell) rules(b bounds.Bounds, g ground) sandbox.Rules {
-	return sandbox.Rules{
-		Read: append(s.settings.List("read-path"), g.dirs...), Write: append(slices.Clone(g.dirs), s.cache),
-		Temp: s.temp, Network: b.Network,
-	}
+	return sandbox.Rules{Read: s.read, Write: append(slices.Clip(g.grants), s.cache), Temp: s.temp, Hide: s.hide, Network: b.Network}
 }
 
 // mostProcesses is how many one command may have at once.
 const mostProcesses = 512
 
-// escalates says whether a command asks for other rights than the user has.
-func escalates(d policy.Decision) bool {
-	return slices.ContainsFunc(d.Findings(), func(f policy.Finding) bool { return f.Effect == effect.Escalate })
+// asks says that a person has to be asked, and is.
+func (s *shell) asks(d policy.Decision) bool {
+	return d.Verdict() == policy.Ask && s.settings.Text("ask") == "elicit"
 }
 
-// agree is the command where the policy lets it through, or else the person does.
-func (s *shell) agree(ctx context.Context, d policy.Decision, dir string) (policy.Command, error) {
-	if d.Verdict() == policy.Ask && s.settings.Text("ask") == "elicit" {
-		return s.consent(ctx, d, dir)
+// agree is the command where the policy lets it through, or else the person does, who is
+// asked q.
+func (s *shell) agree(ctx context.Context, d policy.Decision, q toolkit.Question) (policy.Command, error) {
+	if !s.asks(d) {
+		return d.Approved()
 	}
-	return d.Approved()
-}
-
-// consent asks the person for exactly this decision.
-func (s *shell) consent(ctx context.Context, d policy.Decision, dir string) (policy.Command, error) {
-	_, refused := d.Approved()
-	why := fault.From(refused)
-	err := toolkit.Confirm(ctx, toolkit.Question{
-		ID:    d.ID(),
-		Title: "Run this command?",
-		Text:  "in " + dir + ", because " + why.Msg + ":\n\n" + quoted(d.Text()),
-	})
+	if len(q.Text) > toolkit.MaxQuestion {
+		return policy.Command{}, fault.New(fault.Forbidden, "the command needs the person's consent, and is too long to be shown as a whole",
+			"Write long texts to files first, then run the rest as a short command")
+	}
+	err := toolkit.Confirm(ctx, q)
 	switch {
 	case err == nil:
-		return d.Confirmed(d.ID())
+		return d.Confirmed(q.ID)
 	case fault.From(err).Details["answer"] == "unsupported": // nobody can be asked; the refusal names the rule that would allow it
-		return policy.Command{}, why.With("answer", "unsupported")
+		_, refused := d.Approved()
+		return policy.Command{}, fault.From(refused).With("answer", "unsupported")
 	}
 	return policy.Command{}, err
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -57,10 +59,23 @@ func (b *box) Start(ctx context.Context, c sandbox.Command, f sandbox.Files) (pr
 	return process.Sandboxed(b.sandbox).Start(ctx, c, f)
 }
 
+// Terminal is a pseudo-terminal for a command.
+func (b *box) Terminal() (ours, theirs *os.File, err error) {
+	if err := b.wait(); err != nil {
+		return nil, nil, err
+	}
+	return b.sandbox.Terminal()
+}
+
 // Report is what became of trying it.
 func (b *box) Report() sandbox.Report {
 	_ = b.wait() // without a sandbox the report says so, or there is none
 	return b.report
+}
+
+// holds says that a promise of the sandbox is kept on this machine.
+func (b *box) holds(name string) bool {
+	return slices.ContainsFunc(b.Report(), func(p sandbox.Part) bool { return p.Name == name && p.Holds })
 }
 
 // Close ends what runs in the sandbox. One that was not tried never is.

@@ -4,13 +4,19 @@ import (
 	"fmt"
 
 	"github.com/multiollama/mcp-server/shared/command"
+	"github.com/multiollama/mcp-server/shared/fault"
 )
 
 // checks are the lines of doctor about what holds commands.
 func (s *shell) checks() []command.Check {
 	checks := []command.Check{s.shellCheck(), s.policyCheck()}
+	s.unheld = true // until it was seen otherwise
 	if s.settings.Text("sandbox") == "off" {
 		return append(checks, command.Check{Verdict: command.Warn, Subject: "sandbox", Text: "is off: commands can do what the user can", Fix: "Leave --sandbox out"})
+	}
+	if err := s.stateApart(); err != nil {
+		f := fault.From(err)
+		checks = append(checks, command.Check{Verdict: command.Bad, Subject: "state", Text: f.Msg, Fix: f.Do})
 	}
 	s.openSandbox()
 	if err := s.box.wait(); err != nil {
@@ -21,12 +27,12 @@ func (s *shell) checks() []command.Check {
 	if s.settings.Text("sandbox") == "required" {
 		missing = command.Bad
 	}
+	s.unheld = false
 	for _, p := range s.box.Report() {
+		s.unheld = s.unheld || !p.Holds && (p.Name == "read" || p.Name == "write")
 		c := command.Check{Verdict: command.OK, Subject: "sandbox: " + p.Name, Text: p.Why}
 		switch {
 		case p.Holds:
-		case p.Beyond:
-			c.Text, c.Fix = "no: "+p.Why, p.Fix
 		default:
 			c.Verdict, c.Text, c.Fix = missing, "no: "+p.Why, p.Fix
 		}

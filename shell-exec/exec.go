@@ -33,6 +33,7 @@ type execOut struct {
 	Truncated bool   `json:"truncated,omitempty"`
 	OutputID  string `json:"outputId,omitempty" doc:"For read_execution_output."`
 	TimedOut  bool   `json:"timedOut,omitempty"`
+	Message   string `json:"message,omitempty"`
 }
 
 func (s *shell) exec(ctx context.Context, in execIn) (execOut, error) {
@@ -52,7 +53,7 @@ func (s *shell) exec(ctx context.Context, in execIn) (execOut, error) {
 	}
 	out := execOut{
 		Stdout: r.Stdout.Text(), Stderr: r.Stderr.Text(), ExitCode: r.Code, Signal: r.Signal,
-		Truncated: r.Stdout.Omitted+r.Stderr.Omitted > 0, TimedOut: r.State == process.TimedOut,
+		Truncated: r.Stdout.Omitted+r.Stderr.Omitted > 0, TimedOut: r.State == process.TimedOut, Message: left(r),
 	}
 	if out.Truncated || out.TimedOut {
 		out.OutputID = r.OutputID
@@ -96,6 +97,9 @@ func (o execOut) Text() string {
 	}
 	endLine(&b)
 	b.WriteString(note + "]\n")
+	if o.Message != "" {
+		b.WriteString(o.Message + "\n")
+	}
 	return b.String()
 }
 

@@ -120,11 +120,21 @@ func message(r process.Result) string {
 	case r.State == process.Running:
 		return "The command goes on: process_get_execution with wait_seconds waits for it, process_terminate ends it."
 	case r.Signal != "":
-		return "The command was ended by " + r.Signal + "."
-	case r.Lingering:
-		return "The command has ended; processes that it started live on until the server ends."
+		return strings.TrimSpace("The command was ended by " + r.Signal + ". " + left(r))
 	}
-	return ""
+	return left(r)
+}
+
+// left says what a command that ended has left running, and until when.
+func left(r process.Result) string {
+	switch {
+	case !r.Lingering:
+		return ""
+	case r.Until.IsZero():
+		return fmt.Sprintf("Processes that the command started are still running; they end with the server, or by process_terminate with process_id %d.", r.PID)
+	}
+	return fmt.Sprintf("Processes that the command started are still running; they are ended at %s, the command's own deadline, or earlier by process_terminate with process_id %d.",
+		r.Until.UTC().Format(time.RFC3339), r.PID)
 }
 
 // Text is what was written, and how it ended or goes on.

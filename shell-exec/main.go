@@ -18,14 +18,11 @@ import (
 var version string
 
 func main() {
+	sandbox.Helper()
 	if os.Getenv("GOGC") == "" {
 		// A flood of output should leave the memory to commands; less costs them time, and
 		// the start, which nothing floods.
 		time.AfterFunc(time.Second, func() { debug.SetGCPercent(80) })
-	}
-	// Where there is no inside, the sandbox says so when it is tried.
-	if code, done, _ := sandbox.Enter(wantedLevel(os.Args[1:], os.Getenv("MCP_SHELL_EXEC_SANDBOX_LEVEL"))); done {
-		os.Exit(code)
 	}
 	os.Exit(command.Run(context.Background(), program(), os.Args[1:], command.Process()))
 }

@@ -16,8 +16,9 @@ func TestEveryRoomTouchesOnlyWhatItMay(t *testing.T) {
 		mcptest.Connects("main.go"),
 		mcptest.Tables("tools.go"),
 		// shell.go finds the shell and makes directories, approve.go follows links and
-		// finds programs, agent.go makes its folder, verbs.go is the command line.
-		mcptest.Operations("*.go", "shell.go", "approve.go", "agent.go", "verbs.go"),
+		// finds programs, grant.go and rights_unix.go look at what a yes would open,
+		// agent.go makes its folder, verbs.go is the command line.
+		mcptest.Operations("*.go", "shell.go", "approve.go", "grant.go", "rights_unix.go", "agent.go", "verbs.go"),
 		mcptest.Pure("internal/cmdline/*.go internal/place/*.go internal/programs/*.go internal/effect/*.go internal/policy/*.go"),
 		mcptest.Untested("*.go internal/*/*.go"),
 		mcptest.Rule{

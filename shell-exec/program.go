@@ -31,6 +31,8 @@ func program() command.Program {
 func flags() []settings.Flag {
 	return []settings.Flag{
 		allowPath(),
+		{Name: "deny-path", Kind: settings.Globs, Doc: "directories that calls may not name; commands can read and change them all the same"},
+		{Name: "deny-secrets", Kind: settings.Bool, Default: "false", Doc: "the same for where secrets usually are; commands can read them all the same"},
 		{Name: "audit-required", Kind: settings.Bool, Default: "true", Doc: "refuse a call whose audit event cannot be stored"},
 		{Name: "restrict", Kind: settings.Choice, Choices: []string{"off"}, Default: "off",
 			Doc: "commands are restricted one by one, see --sandbox; the server that starts them is not"},
@@ -40,8 +42,9 @@ func flags() []settings.Flag {
 		{Name: "ask", Kind: settings.Choice, Choices: []string{"elicit", "deny"}, Default: "elicit",
 			Doc: "what happens to a command that needs consent: the person is asked through the host, or it is refused"},
 		{Name: "sandbox", Kind: settings.Choice, Choices: []string{"auto", "required", "off"}, Default: "auto",
-			Doc: "hold commands by means of the kernel: where it can, or else do not start"},
-		{Name: "sandbox-level", Kind: settings.Count, Default: "1", Min: 1, Max: 2, Doc: "2 adds namespaces of their own; on the command line or in the environment"},
+			Doc: "restrict commands by means of the kernel: as far as this machine can, or do not start where doctor would warn"},
+		{Name: "sandbox-level", Kind: settings.Count, Default: "2", Min: 1, Max: 2,
+			Doc: "2 runs commands in namespaces of their own too, where the machine allows; 1 does not"},
 		{Name: "read-path", Kind: settings.List, Dir: true, Doc: "a directory that commands may read besides"},
 		{Name: "network", Kind: settings.Bool, Default: "true", Doc: "commands may open connections"},
 		{Name: "pass-env", Kind: settings.List, Doc: "variables of this server that commands get besides the usual ones; a * stands for any part"},
@@ -85,7 +88,7 @@ func open(_ context.Context, s *settings.Set, own command.Own) (*command.Service
 	if err != nil {
 		return nil, err
 	}
-	sh := &shell{settings: s, state: own.State}
+	sh := &shell{settings: s, own: own}
 	if err := sh.prepare(roots.Dirs(), scope); err != nil {
 		return nil, closing(err, roots)
 	}
@@ -95,6 +98,7 @@ func open(_ context.Context, s *settings.Set, own command.Own) (*command.Service
 		Resources:    sh.resources(),
 		Instructions: "Runs commands without a terminal: stdin is empty, nothing can ask. A command that is not done after a while goes on; process_get_execution waits for it. What an answer leaves out is kept under its output_id.",
 		Checks:       sh.checks,
+		Unheld:       func() bool { return sh.unheld },
 		Start:        sh.start,
 		Close:        sh.close,
 	}, nil

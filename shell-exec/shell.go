@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/multiollama/mcp-server/shared/settings"
 	"github.com/multiollama/mcp-server/shell-exec/internal/bounds"
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
+	"github.com/multiollama/mcp-server/shell-exec/internal/leased"
 	"github.com/multiollama/mcp-server/shell-exec/internal/monitor"
 	"github.com/multiollama/mcp-server/shell-exec/internal/output"
 	"github.com/multiollama/mcp-server/shell-exec/internal/policy"
@@ -27,7 +29,8 @@ import (
 // judges them, what they get, and what runs them.
 type shell struct {
 	settings *settings.Set
-	state    string // directory of the program's own
+	own      command.Own
+	project  string // the name of this server's part of the state
 
 	dirs  []string // the directories that the operator allows, absolute
 	home  string
@@ -37,8 +40,11 @@ type shell struct {
 	env   process.Environment
 
 	box    *box
-	temp   string // a private directory of commands, gone with the server
-	cache  string // another, which stays
+	leased *leased.Dir      // a private directory of commands, gone with the server
+	temp   *confine.Grant   // the same
+	cache  *confine.Grant   // another, which stays, of this project
+	read   []*confine.Grant // what commands may read besides
+	hide   []*confine.Grant // the servers' state, where it lies in what commands may use
 	store  *output.Store
 	runner *process.Runner
 
@@ -46,11 +52,15 @@ type shell struct {
 	monitors  *monitor.Monitors
 	machine   *monitor.System
 	changed   func(uri string) // tells who subscribed
+	unheld    bool             // checks saw that commands reach more than the allowed directories
 }
 
 // prepare is what needs nothing but the settings.
 func (s *shell) prepare(dirs []string, scope *confine.Scope) error {
 	s.dirs = dirs
+	if s.project == "" {
+		s.project = projectOf(dirs)
+	}
 	s.home, _ = os.UserHomeDir() // where there is none, nothing is below it
 	if err := command.CheckUserID(s.settings.Text("user-id")); err != nil {
 		return err
@@ -76,23 +86,6 @@ func (s *shell) prepare(dirs []string, scope *confine.Scope) error {
 	s.shell = findShell()
 	s.env = process.Environment{Server: os.Environ(), Pass: s.settings.List("pass-env")}
 	return nil
-}
-
-// wantedLevel is the level of the sandbox that the command line or the environment asks
-// for: it has to be known before the settings are read. In a file it is not enough.
-func wantedLevel(args []string, variable string) int {
-	word := variable
-	for i, a := range args {
-		if value, ok := strings.CutPrefix(a, "--sandbox-level="); ok {
-			word = value
-		} else if a == "--sandbox-level" && i+1 < len(args) {
-			word = args[i+1]
-		}
-	}
-	if word == "2" {
-		return 2
-	}
-	return 1
 }
 
 // policyOf is the preset, or what the person has written.
@@ -126,6 +119,9 @@ func findShell() policy.Shell {
 // the runner, which finds detached jobs of before. A sandbox that is required was tried
 // when it returns; else the first command waits for that.
 func (s *shell) start(ctx context.Context) error {
+	if err := s.stateApart(); err != nil {
+		return err
+	}
 	s.openSandbox()
 	if err := s.equip(ctx); err != nil {
 		return err
@@ -148,7 +144,7 @@ func (s *shell) equip(ctx context.Context) error {
 		return fault.From(err)
 	}
 	var err error
-	if s.store, err = openStore(s.settings, s.state); err != nil {
+	if s.store, err = s.openStore(); err != nil {
 		return err
 	}
 	self, err := os.Executable()
@@ -158,33 +154,86 @@ func (s *shell) equip(ctx context.Context) error {
 	s.runner, err = process.New(process.Config{
 		Starter: s.box, Store: s.store,
 		Limits: process.Limits{Running: int(s.settings.Count("max-processes")), Time: s.settings.Duration("timeout")},
-		Jobs:   filepath.Join(s.state, "jobs"), Supervisor: append([]string{self, "supervise"}, s.inherited()...),
+		Jobs:   s.jobs(), Project: s.project, Supervisor: append([]string{self, "supervise", "--project", s.project}, s.inherited()...),
 	})
-	s.terminals = terminal.New(terminal.Config{Starter: s.box, Store: s.store, Limit: s.settings.Count("max-terminals")})
+	s.terminals = terminal.New(terminal.Config{Starter: s.box, Open: s.box.Terminal, Store: s.store, Limit: s.settings.Count("max-terminals")})
 	s.monitors, s.machine = monitor.New(monitor.Limits{}), monitor.NewSystem(s.dirs)
 	return err
 }
 
-// makeDirectories makes what commands write besides the workspace, and leads their
-// tools there.
+// makeDirectories makes what commands write besides the workspace, leads their tools
+// there, and opens what they may read. The cache is the project's own, like its outputs:
+// what a command of another put there could run here.
 func (s *shell) makeDirectories() (err error) {
-	if s.temp, err = os.MkdirTemp("", "mcp-shell-"); err != nil {
+	register := filepath.Join(s.own.State, "leases")
+	go func() { _ = leased.Sweep(register) }() // what stays is tried by the next start
+	if s.leased, err = leased.Make(register, "mcp-shell-"); err != nil {
 		return err
 	}
-	s.cache = filepath.Join(s.state, "cache")
-	if err = os.MkdirAll(s.cache, 0o700); err != nil {
+	if s.temp, err = confine.OpenGrant(s.leased.Path, s.guarded()); err != nil {
 		return err
+	}
+	if s.cache, err = s.makeCache(); err != nil {
+		return err
+	}
+	if s.own.Holding(slices.Concat(s.dirs, readable(s.settings))) != "" {
+		state, err := confine.OpenGrant(s.own.State, s.guarded())
+		if err != nil {
+			return err
+		}
+		s.hide = append(s.hide, state)
+	}
+	for _, path := range s.settings.List("read-path") {
+		g, err := confine.OpenGrant(path, s.guarded())
+		if err != nil {
+			return err
+		}
+		s.read = append(s.read, g)
 	}
 	s.env.Set = map[string]string{}
-	for _, entry := range sandbox.ToolEnv(s.temp, s.cache) {
+	for _, entry := range sandbox.ToolEnv(s.temp.Path(), s.cache.Path()) {
 		name, value, _ := strings.Cut(entry, "=")
 		s.env.Set[name] = value
 	}
 	return nil
 }
 
-func openStore(s *settings.Set, state string) (*output.Store, error) {
-	return output.Open(filepath.Join(state, "outputs"), output.Limits{Stream: s.Size("max-file-size"), Total: s.Size("output-size")}, time.Now)
+// guarded are the directories in which commands may have put links.
+func (s *shell) guarded() []string {
+	var out []string
+	for _, dir := range s.dirs {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			out = append(out, real)
+		}
+	}
+	return out
+}
+
+// unused is how long a cache stays that no server was started for.
+const unused = 30 * 24 * time.Hour
+
+// makeCache makes the cache beside the state, which no command may reach. A link in its place
+// would be granted to commands.
+func (s *shell) makeCache() (*confine.Grant, error) {
+	caches := s.own.State + "-cache"
+	if err := command.CheckState(caches); err != nil {
+		return nil, err
+	}
+	cache := filepath.Join(caches, s.project)
+	now := time.Now()
+	if err := errors.Join(os.MkdirAll(cache, 0o700), os.Chtimes(cache, now, now)); err != nil {
+		return nil, err
+	}
+	go func() { _ = leased.Expire(caches, now.Add(-unused)) }()
+	return confine.OpenGrant(cache, s.guarded())
+}
+
+// jobs is the directory of the detached jobs of all projects.
+func (s *shell) jobs() string { return filepath.Join(s.own.State, "jobs") }
+
+func (s *shell) openStore() (*output.Store, error) {
+	limits := output.Limits{Stream: s.settings.Size("max-file-size"), Total: s.settings.Size("output-size")}
+	return output.Open(filepath.Join(s.own.State, "outputs"), s.project, limits, time.Now)
 }
 
 // greeting is how long a client has to be greeted before the sandbox is tried beside it.
@@ -193,7 +242,7 @@ const greeting = 30 * time.Millisecond
 // openSandbox is going to try the sandbox; what is required, at once.
 func (s *shell) openSandbox() {
 	mode := map[string]sandbox.Mode{"auto": sandbox.Auto, "required": sandbox.Required, "off": sandbox.Off}[s.settings.Text("sandbox")]
-	s.box = newBox(sandbox.Options{Mode: mode, Level: s.settings.Count("sandbox-level"), Home: s.home}, greeting)
+	s.box = newBox(sandbox.Options{Mode: mode, Level: s.settings.Count("sandbox-level"), Home: s.home, Guarded: s.guarded()}, greeting)
 	if mode == sandbox.Required {
 		s.box.wanted()
 	}
@@ -218,8 +267,8 @@ func (s *shell) close() error {
 	if s.store != nil {
 		err = errors.Join(err, s.store.Close())
 	}
-	if s.temp != "" {
-		err = errors.Join(err, os.RemoveAll(s.temp))
+	if s.leased != nil {
+		err = errors.Join(err, s.leased.Close())
 	}
 	return err
 }

@@ -55,6 +55,7 @@ func (s *shell) judgeLines(ctx context.Context, g cmdline.Grammar, p terminal.Pe
 	}
 	r := policy.Request{
 		Shell: policy.Shell{Grammar: g}, Dir: p.Dir, Home: s.home, Workspace: ground.dirs, Env: variables(p.Env), Links: links{}, Typed: true, Past: p.Past,
+		Hold: s.hold(b),
 	}
 	agreed := ""
 	v.Complete, err = p.Each(func(text string) (whole bool, err error) {
@@ -65,7 +66,11 @@ func (s *shell) judgeLines(ctx context.Context, g cmdline.Grammar, p terminal.Pe
 		}
 		asks := d.Verdict() == policy.Ask
 		if !asks || !strings.HasSuffix(agreed, "\n"+text) { // what a person agreed to as a part is not asked again
-			if _, err := s.agree(ctx, d, p.Dir); err != nil {
+			q := toolkit.Question{}
+			if asks {
+				q = question(d, "Type this in the terminal?", p.Dir, r, canTyped(r.Hold))
+			}
+			if _, err := s.agree(ctx, d, q); err != nil {
 				return false, err
 			}
 		}
@@ -96,8 +101,8 @@ func (s *shell) agreeUnknown(ctx context.Context, b bounds.Bounds, p terminal.Pe
 		}
 		id := sha256.Sum256([]byte(p.Dir + "\x00" + p.Text))
 		err := toolkit.Confirm(ctx, toolkit.Question{
-			ID: "keys-" + hex.EncodeToString(id[:16]), Title: "Press these keys?",
-			Text: "in " + p.Dir + ", because " + f.Msg + ":\n\n" + quoted(p.Text),
+			ID: "keys-" + hex.EncodeToString(id[:16]), Title: "Press these keys in the terminal?",
+			Text: asked(quoted(p.Text), p.Dir, f.Msg) + canTyped(s.hold(b)),
 		})
 		if e := fault.From(err); e != nil && e.Details["answer"] == "unsupported" {
 			return f.With("answer", "unsupported")

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"io"
 	"os"
-	"path/filepath"
 
 	"github.com/multiollama/mcp-server/shared/command"
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/restrict"
 	"github.com/multiollama/mcp-server/shared/settings"
 	"github.com/multiollama/mcp-server/shell-exec/internal/policy"
 	"github.com/multiollama/mcp-server/shell-exec/internal/process"
@@ -33,7 +33,8 @@ func verbs() []command.Verb {
 		},
 		{
 			Use: "supervise", Short: "Watch over one detached command", Hidden: true,
-			Run: func(_ context.Context, a command.Act) (int, error) { return 0, superviseJob(a) },
+			Words: []command.Word{{Name: "project", Doc: "the project of the server"}, {Name: "job", Doc: "the ID of the command"}},
+			Run:   func(_ context.Context, a command.Act) (int, error) { return 0, superviseJob(a) },
 		},
 	}
 }
@@ -68,7 +69,7 @@ func requestOf(a command.Act) (policy.Request, error) {
 	}
 	home, _ := os.UserHomeDir() // where there is none, nothing is below it
 	env, err := process.Environment{Server: a.Environ, Pass: a.Settings.List("pass-env")}.Build(nil)
-	r := policy.Request{Shell: findShell(), Dir: dir, Home: home, Workspace: []string{dir}, Env: env, Links: links{}}
+	r := policy.Request{Shell: findShell(), Dir: dir, Home: home, Workspace: []string{dir}, Env: env, Links: links{}, Hold: holdOf(a.Settings)}
 	list, isList := a.Words["argv"]
 	switch {
 	case err != nil:
@@ -87,7 +88,8 @@ func requestOf(a command.Act) (policy.Request, error) {
 // superviseJob is the whole life of the process that watches over a detached command. It
 // has a sandbox of its own, with the settings of the server that started it.
 func superviseJob(a command.Act) error {
-	s := &shell{settings: a.Settings, state: a.Own.State}
+	restrict.Private()
+	s := &shell{settings: a.Settings, own: a.Own, project: a.Words["project"]}
 	if err := s.prepare(a.Settings.List("allow-path"), nil); err != nil {
 		return err
 	}
@@ -98,7 +100,7 @@ func superviseJob(a command.Act) error {
 	if err := s.makeDirectories(); err != nil {
 		return fault.From(err)
 	}
-	store, err := openStore(a.Settings, s.state)
+	store, err := s.openStore()
 	if err != nil {
 		return err
 	}
@@ -107,7 +109,7 @@ func superviseJob(a command.Act) error {
 	signals, stop := process.Signals()
 	defer stop()
 	in, out := io.NopCloser(a.Stdin), nopCloser{a.Stdout}
-	return process.Supervise(process.Config{Starter: s.box, Store: store, Jobs: filepath.Join(s.state, "jobs"), Temp: s.temp}, in, out, signals)
+	return process.Supervise(process.Config{Starter: s.box, Store: store, Jobs: s.jobs(), Project: s.project, Temp: s.temp}, in, out, signals)
 }
 
 // inherited are the settings of this server as flags of another process.

@@ -40,8 +40,9 @@ func (w *workdir) set(dir string) {
 // ground is where a command works: the directories that it may change, and among them
 // the one it starts in.
 type ground struct {
-	dirs []string
-	dir  string
+	dirs   []string
+	grants []*confine.Grant // the same, open
+	dir    string
 }
 
 // ground is the one for a directory that a client names, which has to be allowed; "" is
@@ -54,6 +55,9 @@ func (s *shell) ground(ctx context.Context, b bounds.Bounds, name string) (groun
 	g := ground{dirs: roots.Dirs()}
 	if len(g.dirs) == 0 {
 		return ground{}, fault.New(fault.OutsideAllowed, "no directory is left in which a command may work", "Ask the person who runs this server to allow one")
+	}
+	if g.grants, err = roots.Grants(); err != nil {
+		return ground{}, err
 	}
 	if name == "" {
 		g.dir = s.defaultDir(g.dirs)

@@ -3,6 +3,7 @@ package audit
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -130,13 +131,13 @@ var credentials = []credential{
 		anchors: []string{"npm_", "pypi-", "hf_", "dckr_pat_"},
 		expr:    expression(`\b(?:npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}|hf_[A-Za-z0-9]{30,}|dckr_pat_[A-Za-z0-9_-]{20,})`),
 	}, {
-		name:    "value assigned to a telling name",
-		anchors: []string{"passw", "passphrase", "secret", "token", "api_key", "api-key", "apikey", "access_key", "access-key", "accesskey", "private_key", "private-key", "credential"},
-		expr:    expression(`(?i)([a-z0-9_-]*(?:passwd|password|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential)s?["']?\s*[:=]\s*)(?:"[^"]+"|'[^']+'|[^\s"'&,;{}()\[\]]+)`),
+		name:    "password in SQL",
+		anchors: []string{"password", "identified by"},
+		expr:    expression(`(?i)(\b(?:password|identified by)(?:\s+for\s+\S+\s*=)?\s*\(?)'[^']+'`),
 	}, {
-		name:    "value of a telling option",
-		anchors: []string{"--"},
-		expr:    expression(`(?i)(--[a-z0-9-]*(?:passwd|password|passphrase|secret|token|api-?key|access-?key|credential)s?\s+)(?:"[^"]+"|'[^']+'|[^\s"'-][^\s"']*)`),
+		name:    "token as the user of a URL",
+		anchors: []string{"http"},
+		expr:    expression(`(?i)(https?://)[A-Za-z0-9_.~%-]{20,}(?::x-oauth-basic)?(@)`),
 	},
 }
 
@@ -186,7 +187,132 @@ func isSecretName(name any) bool {
 			return s != "pwd" // the working directory, in an environment
 		}
 	}
+	return isSecretWord(name.(string), false)
+}
+
+// strong are the ends of the words of a name that speak of a credential; keyed are those that do before "key".
+var (
+	strong = []string{"password", "passwd", "passphrase", "passcode", "secret", "secrets", "token", "tokens", "apikey", "accesskey", "secretkey", "privatekey", "authkey",
+		"credential", "credentials", "requirepass", "masterauth", "storepass", "keypass", "userpass", "dbpass", "sshpass"}
+	short = []string{"pass", "pwd", "pw", "psk", "passw"} // words that speak of one in a longer name, or as an option
+	keyed = []string{"api", "access", "private", "secret", "signing", "encryption", "master", "account", "storage", "shared", "license", "app", "application",
+		"subscription", "webhook", "session", "jwt", "hmac", "auth", "service"}
+	// about are last words of names that say something of a credential, and not it.
+	about = []string{"count", "counts", "length", "len", "size", "limit", "limits", "max", "min", "type", "name", "names", "file", "files", "path", "paths", "dir", "url", "uri",
+		"endpoint", "id", "ids", "ttl", "expiry", "expires", "expiration", "lifetime", "age", "ref", "refs", "helper", "policy", "rotation", "version", "stdin", "fd", "prompt",
+		"manager", "arn", "budget", "usage", "index", "timeout", "header", "field", "env", "var", "required", "enabled", "disabled", "scope", "scopes", "algorithm",
+		"format", "provider", "store", "mode", "command", "hint", "reset", "change"}
+)
+
+// isSecretWord says that a name, of an option, a variable or a setting, is that of a credential by its words:
+// SECRET_KEY, db-pass, requirePass. lax takes a short word alone, too: --pass.
+func isSecretWord(name string, lax bool) bool {
+	if !speaking(name) {
+		return false
+	}
+	words := segments(name)
+	if len(words) == 0 || slices.Contains(about, words[len(words)-1]) {
+		return false
+	}
+	for i, w := range words {
+		switch {
+		case slices.ContainsFunc(strong, func(s string) bool { return strings.HasSuffix(w, s) }):
+			return true
+		case slices.Contains(short, w) && (lax || len(words) > 1) && name != "PWD" && name != "OLD_PWD":
+			return true
+		case w == "key" && i > 0 && slices.Contains(keyed, words[i-1]):
+			return true
+		case w == "auth" && i > 0 && i == len(words)-1 && strings.ToUpper(name) == name:
+			return true
+		}
+	}
 	return false
+}
+
+// speaking says whether a name can be one at all; nearly none is.
+func speaking(name string) bool {
+	name = strings.ToLower(name)
+	for _, root := range []string{"pass", "pw", "psk", "secret", "token", "key", "cred", "auth"} {
+		if strings.Contains(name, root) {
+			return true
+		}
+	}
+	return false
+}
+
+// segments are the words of a name in lower case, as its case and its punctuation part them.
+func segments(name string) (all []string) {
+	var w strings.Builder
+	cut := func() {
+		if w.Len() > 0 {
+			all = append(all, w.String())
+			w.Reset()
+		}
+	}
+	lower := false
+	for _, r := range name {
+		switch {
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
+			cut()
+		case unicode.IsUpper(r) && lower:
+			cut()
+			fallthrough
+		default:
+			w.WriteRune(unicode.ToLower(r))
+		}
+		lower = unicode.IsLower(r)
+	}
+	cut()
+	return all
+}
+
+var (
+	assignment = expression(`([A-Za-z_][A-Za-z0-9_.-]*)((?:\\?["'])?\s*[:=]\s*)`)
+	assigned   = expression(`^(?:\\?"[^"]+"|'[^']+'|[^\s"'&,;{}()\[\]]+)`)
+	number     = expression(`^[0-9.]+[kKmM]?$`)
+)
+
+// maskAssigned masks the value that is assigned to a telling name: NAME=value, "name": "value", a header.
+func maskAssigned(s string) string {
+	var b strings.Builder
+	at := 0
+	for at < len(s) {
+		m := assignment().FindStringSubmatchIndex(s[at:])
+		if m == nil {
+			break
+		}
+		name, sign, behind := s[at+m[2]:at+m[3]], s[at+m[4]:at+m[5]], at+m[1]
+		b.WriteString(s[at:behind])
+		if v := assigned().FindString(s[behind:]); v != "" && isAssigned(s[:at+m[2]], name, sign, v) {
+			b.WriteString(Masked)
+			behind += len(v)
+		}
+		at = behind
+	}
+	b.WriteString(s[at:])
+	return b.String()
+}
+
+// isAssigned says whether a value behind a name is a credential; before is what stands before the name.
+func isAssigned(before, name, sign, v string) bool {
+	bare := strings.Trim(v, `"'\`)
+	option := strings.HasSuffix(before, " /") // /pass:x, as Windows has them
+	switch {
+	case bare == "true" || bare == "false" || bare == "null" || bare == "":
+		return false
+	case !isSecretWord(name, option || strings.HasPrefix(strings.TrimSpace(sign), "=")):
+		return false
+	}
+	words := segments(name)
+	if last := words[len(words)-1]; number().MatchString(bare) && (last == "tokens" || len(words) == 1 && (last == "pass" || last == "token")) {
+		return false // a count
+	}
+	if option || strings.ContainsAny(sign, `="'`) {
+		return true
+	}
+	// name: value is a setting or a header where nothing but punctuation is before it, and prose elsewhere.
+	before = strings.TrimRight(before, " \t-")
+	return before == "" || strings.ContainsRune("\n\"'{,", rune(before[len(before)-1]))
 }
 
 // isSecretOption says that v is an option whose value comes next.

@@ -3,9 +3,12 @@ package audit
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"strconv"
 	"time"
+	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/multiollama/mcp-server/shared/quoted"
@@ -46,17 +49,47 @@ const (
 // maxBody and never fails on what a caller can put into an Event.
 func bodyOf(e Event) ([]byte, error) {
 	e.Seq, e.Prev, e.Hash = 0, "", ""
-	if b, ok := appendBody(make([]byte, 0, 512+len(e.Arguments)), e); ok && len(b) <= maxBody-len(emptySeq)-len(emptyChain) {
-		return b, nil
+	if b, ok := appendBody(make([]byte, 0, 512+len(e.Arguments)), e); ok {
+		if b = inert(b); len(b) <= maxBody-len(emptySeq)-len(emptyChain) {
+			return b, nil
+		}
 	}
 	b, err := quoted.JSON(e)
-	if err != nil || len(b) > maxBody {
+	if b = inert(b); err != nil || len(b) > maxBody {
 		b, err = quoted.JSON(reduced(e))
+		b = inert(b)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return bytes.TrimSuffix(bytes.TrimPrefix(b, []byte(emptySeq)), []byte(emptyChain)), nil
+}
+
+// inert is JSON in which nothing steers a terminal or turns text around when somebody prints the
+// file as it is: control and format characters are written as escapes. They stand in texts only,
+// where an escape means the same.
+func inert(b []byte) []byte {
+	if !bytes.ContainsFunc(b, steers) {
+		return b
+	}
+	out := make([]byte, 0, len(b)+64)
+	for _, r := range string(b) { // bytes that are no UTF-8 are U+FFFD here
+		switch {
+		case !steers(r):
+			out = utf8.AppendRune(out, r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	return out
+}
+
+// steers says whether a character is none that is shown. The controls of ASCII are escaped before.
+func steers(r rune) bool {
+	return r >= 0x7f && (r == utf8.RuneError || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp))
 }
 
 // appendBody appends what marshal makes of an event, up to its place in the chain;

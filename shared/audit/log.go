@@ -22,6 +22,9 @@ type Options struct {
 	// Clock gives the time of events that have none; nil means time.Now. Several
 	// goroutines may call it at once.
 	Clock func() time.Time
+	// Anchor is a file that says how far the log had come when it was opened and closed, so
+	// that a log that was removed meanwhile is missed; it lies elsewhere. Empty: none.
+	Anchor string
 	// Also are called with each line once it is stored, in order. They must neither keep
 	// the line nor wait.
 	Also []func(line []byte)
@@ -37,6 +40,8 @@ type Log struct {
 	keep  int
 	clock func() time.Time
 	also  []func(line []byte)
+
+	anchor *os.File // nil: none
 
 	mu     sync.Mutex
 	closed bool
@@ -69,18 +74,21 @@ func Open(file string, o Options) (*Log, error) {
 	if l.clock == nil {
 		l.clock = time.Now
 	}
-	if err := l.begin(); err != nil {
+	if err := l.begin(o.Anchor); err != nil {
 		_ = l.Close() // the first error is the one to tell
 		return nil, failed("cannot be opened", err)
 	}
 	return l, nil
 }
 
-func (l *Log) begin() error {
+func (l *Log) begin(anchor string) error {
 	if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
 		return err
 	}
-	return l.locked(l.settle)
+	if l.openAnchor(anchor) != nil { // a log that cannot have one is kept all the same
+		l.anchor = nil
+	}
+	return l.locked(func() error { return errors.Join(l.settle(), l.drop()) })
 }
 
 // Record stores one event. It fills Seq, Prev and Hash, and Time and PID where
@@ -103,6 +111,9 @@ func (l *Log) Record(e Event) error {
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.anchor != nil && !l.closed {
+		_ = errors.Join(l.locked(func() error { return errors.Join(l.settle(), l.drop()) }), l.anchor.Close()) // where it was dropped before holds as well
+	}
 	l.closed = true
 	return errors.Join(l.data.close(), l.lock.close())
 }
@@ -211,20 +222,29 @@ func (l *Log) locked(do func() error) error {
 	return fault.New(fault.Unavailable, "the head record of the audit log is replaced again and again", "Let no other program write to the audit directory")
 }
 
-// readState parses the head record, or makes a new one where it is lost. Nearly
+// readState parses the head record, or makes a new one where it is lost, or older than
+// what this process knows: then the chain goes on behind the events that are gone. Nearly
 // always it is as this process left it.
 func (l *Log) readState() error {
 	raw, err := readHead(l.lock.file, l.room())
 	if err != nil || (len(raw) == headSize && bytes.Equal(raw, l.raw)) {
 		return err
 	}
-	if h, ok := parseHead(raw); ok {
+	h, ok := parseHead(raw)
+	if !ok {
+		if h, err = rebuilt(l.path); err != nil {
+			return err
+		}
+	}
+	switch known := l.state; {
+	case h.Seq < known.Seq:
+		if h.Seq == 0 {
+			h.From = known.From
+		}
+		h.Seq, h.Hash, h.Rebuilt = known.Seq, known.Hash, known.Seq
+	case ok:
 		l.take(raw, h)
 		return nil
-	}
-	h, err := rebuilt(l.path)
-	if err != nil {
-		return err
 	}
 	return l.save(h)
 }

@@ -86,15 +86,27 @@ func (m masker) value(v any) any {
 }
 
 // list masks what follows an option that takes a credential, too:
-// ["--password", "x"].
-func (m masker) list(list []any) []any {
+// ["--password", "x"]; and where all are texts, what is one in a command of these words,
+// which may begin with a program that stands elsewhere.
+func (m masker) list(list []any, program ...string) []any {
 	out := make([]any, len(list))
+	words := make([]word, 0, len(list)+1)
+	for _, name := range program {
+		words = append(words, word{text: name})
+	}
 	for i, v := range list {
 		if i > 0 && isSecretOption(list[i-1]) {
 			out[i] = Masked
-			continue
+		} else {
+			out[i] = m.value(v)
 		}
-		out[i] = m.value(v)
+		s, _ := out[i].(string)
+		words = append(words, word{text: s})
+	}
+	for i, s := range maskWords(words, nil, mostNested)[len(program):] {
+		if _, ok := out[i].(string); ok {
+			out[i] = s
+		}
 	}
 	return out
 }
@@ -110,11 +122,20 @@ func (m masker) object(object map[string]any) map[string]any {
 			out[maskKey(key)] = Masked
 		case m.contents[key]:
 			out[maskKey(key)] = contents(v)
+		case isArguments(v, object["command"]):
+			out[maskKey(key)] = m.list(v.([]any), object["command"].(string))
 		default:
 			out[maskKey(key)] = m.value(v)
 		}
 	}
 	return out
+}
+
+// isArguments says whether v are arguments of a program that is named beside them.
+func isArguments(v, program any) bool {
+	_, list := v.([]any)
+	_, named := program.(string)
+	return list && named
 }
 
 // maskKey keeps a key that is no credential itself and no long text.
@@ -177,5 +198,11 @@ func maskText(s string) string {
 			s = row.mask(s)
 		}
 	}
-	return s
+	if strings.ContainsAny(s, "=:") {
+		s = maskAssigned(s)
+	}
+	return maskLine(s, mostNested)
 }
+
+// mostNested is how deep command lines are looked for in the words of others: bash -c "…".
+const mostNested = 4

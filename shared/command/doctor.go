@@ -2,7 +2,9 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -15,6 +17,7 @@ import (
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/restrict"
 	"github.com/multiollama/mcp-server/shared/settings"
+	"github.com/multiollama/mcp-server/shared/toolkit"
 )
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -65,10 +68,10 @@ func (a *app) examine(ctx context.Context) []Check {
 	if err != nil {
 		return append(checks, bad("settings", err))
 	}
-	checks = append(append(checks, a.reached(set)...), configured(set))
+	checks = append(append(checks, a.reached(ctx, set)...), configured(set))
 	if !a.Pathless {
 		checks = append(checks, directories(set.List("allow-path"), a.home())...)
-		checks = append(checks, denied(set), links(set))
+		checks = append(checks, a.denied(set), links(set))
 	}
 	checks = append(checks, a.offered(ctx, set)...)
 	checks = append(checks, a.auditing(set)...)
@@ -76,7 +79,7 @@ func (a *app) examine(ctx context.Context) []Check {
 	keep.Accept = overHTTP(set)
 	checks = append(checks, watched...)
 	if a.Runs {
-		return append(checks, Check{OK, "restriction", "the server itself is not restricted, since commands would inherit it; each command is", ""})
+		return append(checks, Check{OK, "restriction", "the server itself is not restricted, since commands would inherit it; the sandbox is for each command", ""})
 	}
 	return append(checks, restrictions(set.Text("restrict"), keep.Probe())...)
 }
@@ -130,12 +133,36 @@ func directory(dir, home string) Check {
 	case err != nil:
 		return Check{Bad, "directory", dir + ": " + fault.From(err).Msg, "Create it, or name another one with --allow-path"}
 	case !info.IsDir():
-		return Check{Bad, "directory", dir + " is no directory", "Name a directory with --allow-path"}
+		return Check{Verdict: Bad, Subject: "directory", Text: dir + " is no directory", Fix: "Name a directory with --allow-path"}
+	}
+	if err := readable(dir); err != nil {
+		return unusable(dir, "read", err)
 	}
 	if why := tooWide(dir, home); why != "" {
 		return Check{Warn, "directory", dir + " is allowed, and that is " + why, "Name only what is needed with --allow-path"}
 	}
 	return Check{OK, "directory", dir + " is allowed, with everything beneath it", ""}
+}
+
+func unusable(dir, how string, err error) Check {
+	return Check{Verdict: Bad, Subject: "directory", Text: dir + " is allowed, and this user cannot " + how + " it: " + fault.From(err).Msg,
+		Fix: "Give the user access to it, or name another one with --allow-path"}
+}
+
+// readable tries whether this user can list a directory, and reach what is in it.
+func readable(dir string) error {
+	if _, err := os.Stat(dir + string(filepath.Separator) + "."); err != nil {
+		return err
+	}
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	_, err = f.ReadDir(1)
+	if err == io.EOF {
+		err = nil // it is empty
+	}
+	return errors.Join(err, f.Close())
 }
 
 // tooWide says why dir holds more than a person wants to hand out. Links are
@@ -170,13 +197,22 @@ func resolved(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
 	}
+	if up := filepath.Dir(path); up != path { // what is not there yet lies where its directory does
+		return filepath.Join(resolved(up), filepath.Base(path))
+	}
 	return filepath.Clean(path)
 }
 
-func denied(set *settings.Set) Check {
+func (a *app) denied(set *settings.Set) Check {
 	globs := set.List("deny-path")
 	guarded := set.Bool("deny-secrets")
 	switch {
+	case a.Runs && len(globs) == 0 && !guarded:
+		return Check{Verdict: OK, Subject: "deny rules", Text: "none: commands can read and change all that is beneath the allowed directories, .env files and keys too",
+			Fix: "Allow only directories that hold no secrets"}
+	case a.Runs:
+		return Check{Verdict: Warn, Subject: "deny rules", Text: "hold for the directories that calls name; commands can read and change what they deny all the same, secrets too",
+			Fix: "Allow only directories that hold no secrets"}
 	case len(globs) == 0 && !guarded:
 		return Check{OK, "deny rules", "none: all that is beneath the allowed directories may be touched, .env files and keys too",
 			"--deny-secrets keeps these out of reach"}
@@ -206,12 +242,33 @@ func (a *app) offered(ctx context.Context, set *settings.Set) []Check {
 	if len(v.Tools) == 0 {
 		return []Check{{Bad, "server", "offers no tool", ""}}
 	}
-	checks := []Check{
-		{OK, "server", fmt.Sprintf("offers %s of the vocabulary %s", several(len(v.Tools), "tool"), v.Name), ""},
-		{OK, aModel, a.reach(set, v.Tools, service.Spares), ""},
-	}
+	var own []Check
 	if service.Checks != nil {
-		checks = append(checks, service.Checks()...)
+		own = service.Checks()
+	}
+	unheld := service.Unheld != nil && service.Unheld()
+	checks := []Check{
+		{Verdict: OK, Subject: "server", Text: fmt.Sprintf("offers %s of the vocabulary %s", several(len(v.Tools), "tool"), v.Name)},
+		{Verdict: OK, Subject: aModel, Text: a.reach(set, v.Tools, service.Spares, unheld)},
+	}
+	if unheld {
+		checks[1].Verdict, checks[1].Fix = Warn, "See what doctor says of the sandbox"
+	}
+	if slices.ContainsFunc(v.Tools, func(t toolkit.Tool) bool { return t.Effect == toolkit.Writes }) && !a.Pathless && !a.Runs {
+		checks = append(checks, unwritable(set.List("allow-path"))...)
+	}
+	return append(checks, own...)
+}
+
+// unwritable are the allowed directories in which nothing can be changed.
+func unwritable(dirs []string) (checks []Check) {
+	for _, dir := range dirs {
+		if readable(dir) != nil {
+			continue // that is told already
+		}
+		if err := writable(dir); err != nil {
+			checks = append(checks, unusable(dir, "write", err))
+		}
 	}
 	return checks
 }
@@ -233,7 +290,7 @@ func (a *app) auditing(set *settings.Set) []Check {
 	if err != nil {
 		return []Check{bad("audit log", err)}
 	}
-	log, err := audit.Open(file, audit.Options{})
+	log, err := audit.Open(file, audit.Options{Anchor: a.anchor(file)})
 	if err != nil {
 		return []Check{{Bad, "audit log", file + " cannot be written: " + fault.From(err).Msg, "Name another file with --audit-log"}}
 	}

@@ -3,6 +3,7 @@ package command_test
 import (
 	"context"
 	"encoding/json"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -12,6 +13,7 @@ import (
 	"github.com/multiollama/mcp-server/shared/command"
 	"github.com/multiollama/mcp-server/shared/restrict"
 	"github.com/multiollama/mcp-server/shared/settings"
+	"github.com/multiollama/mcp-server/shared/toolkit"
 )
 
 // checks are what doctor --json says, by subject; of several the worst.
@@ -94,6 +96,47 @@ func TestDoctorSaysHowItIs(t *testing.T) {
 			plain := w.must(t, c.code, args...).out
 			contains(t, "doctor in words", plain, got["text"], got["fix"])
 		})
+	}
+}
+
+func TestDoctorDoesNotClaimDenyRulesForCommands(t *testing.T) {
+	for _, c := range []struct {
+		args    []string
+		verdict string
+		says    string
+	}{
+		{nil, "ok", "none: commands can read"},
+		{[]string{"--deny-secrets"}, "warn", "commands can read and change what they deny"},
+		{[]string{"--deny-path", "*.pem"}, "warn", "commands can read and change what they deny"},
+	} {
+		w := newWorld(t)
+		w.program.Runs = true
+		w.program.Open = func(context.Context, *settings.Set, command.Own) (*command.Service, error) {
+			starts := toolkit.New(toolkit.Spec{Name: "start", Doc: "Starts.", Toolset: "all", Effect: toolkit.Runs}, greet)
+			return &command.Service{Vocabulary: toolkit.Vocabulary{Name: "standard", Tools: []toolkit.Tool{starts}}}, nil
+		}
+		r := w.must(t, 0, append([]string{"doctor", "--host", "none", "--json"}, c.args...)...)
+		if got := checks(t, r)["deny rules"]; got["verdict"] != c.verdict || !strings.Contains(got["text"], c.says) {
+			t.Errorf("%v: %v", c.args, got)
+		}
+		for _, claim := range []string{"except", "out of reach", "secrets (.env"} {
+			if strings.Contains(r.out, claim) {
+				t.Errorf("%v: it claims %q: %s", c.args, claim, r.out)
+			}
+		}
+	}
+}
+
+func TestDoctorSaysWhereItCannotListen(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	got := checks(t, newWorld(t).must(t, 0, "doctor", "--json", "--transport", "http", "--listen", l.Addr().String()))["http"]
+	if got["verdict"] != "warn" || !strings.Contains(got["text"], "it cannot") {
+		t.Errorf("of an address that is taken it says %v", got)
+	}
+	must(t, l.Close())
+	if got := checks(t, newWorld(t).must(t, 0, "doctor", "--json", "--transport", "http", "--listen", l.Addr().String()))["http"]; got["verdict"] != "ok" {
+		t.Errorf("of one that is free it says %v", got)
 	}
 }
 

@@ -91,7 +91,7 @@ func (a *app) serveHTTP(ctx context.Context, s *started) error {
 }
 
 // reached says who can call, and by what way.
-func (a *app) reached(set *settings.Set) []Check {
+func (a *app) reached(ctx context.Context, set *settings.Set) []Check {
 	if !overHTTP(set) {
 		return []Check{a.stdin()}
 	}
@@ -99,10 +99,10 @@ func (a *app) reached(set *settings.Set) []Check {
 	if err != nil {
 		return []Check{bad("http", err)}
 	}
-	return []Check{address(set, p), a.asked(p), encrypted(set, p, time.Now())}
+	return []Check{address(ctx, set, p), a.asked(p), encrypted(set, p, time.Now())}
 }
 
-func address(set *settings.Set, p *httpd.Plan) Check {
+func address(ctx context.Context, set *settings.Set, p *httpd.Plan) Check {
 	text := "listens on " + set.Text("listen") + ", which only this machine reaches"
 	if p.Exposed {
 		text = "listens on " + set.Text("listen") + ", which other machines may reach"
@@ -110,7 +110,14 @@ func address(set *settings.Set, p *httpd.Plan) Check {
 	if names := slices.Concat(set.List("allow-host"), set.List("allow-origin")); len(names) > 0 {
 		text += "; it also goes by, or takes requests of pages of, " + strings.Join(names, ", ")
 	}
-	return Check{OK, "http", text, ""}
+	door, err := httpd.Open(ctx, httpSettings(set))
+	if err == nil {
+		err = door.Close()
+	}
+	if err != nil {
+		return Check{Verdict: Warn, Subject: "http", Text: text + "; just now it cannot: " + fault.From(err).Msg, Fix: "Where that is not because this server runs already, name another address with --listen"}
+	}
+	return Check{Verdict: OK, Subject: "http", Text: text}
 }
 
 func (a *app) asked(p *httpd.Plan) Check {

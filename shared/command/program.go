@@ -60,7 +60,9 @@ type Program struct {
 // Own is what belongs to the program itself rather than to what it serves.
 type Own struct {
 	State string   // directory where the servers keep what outlasts them; it need not exist; empty: none
-	Files []string // globs of what no tool may change: that directory, the audit log, the configuration
+	Files []string // globs of what no tool may reach: that directory, the audit log, the configuration, tokens and key
+
+	settings []string // of these the files that the settings name
 }
 
 // Service is a server that is open and not yet serving.
@@ -73,6 +75,7 @@ type Service struct {
 	Restrict     restrict.Rules     // what the process needs from now on; the audit log is added
 	Checks       func() []Check     // the server's own lines of doctor; nil: none
 	Spares       []string           // what no tool changes, in plain words for doctor
+	Unheld       func() bool        // whether Checks saw that commands reach more than the allowed directories
 
 	// Start opens what only a server at work needs, before the process is
 	// restricted; nil: nothing. Close gives it back, after Roots.
@@ -116,7 +119,11 @@ func Run(ctx context.Context, p Program, args []string, env Environment) int {
 	a := &app{Program: p, env: env, set: settings.New(p.Name, p.Settings()...)}
 	root := a.root()
 	root.SetArgs(append([]string{}, args...)) // never nil: cobra would read os.Args
-	return a.report(root.ExecuteContext(ctx))
+	code := a.report(root.ExecuteContext(ctx))
+	if log, ok := a.env.Stderr.(*unread); ok {
+		log.flush()
+	}
+	return code
 }
 
 // table is the common flags that own does not replace, and own.
@@ -229,7 +236,11 @@ func (a *app) report(err error) int {
 
 // open is the service that set asks for, with its vocabulary picked.
 func (a *app) open(ctx context.Context, set *settings.Set) (*Service, error) {
-	service, err := a.Open(ctx, set, a.own(set))
+	own := a.own(set)
+	if err := CheckState(own.State); err != nil {
+		return nil, err
+	}
+	service, err := a.Open(ctx, set, own)
 	if err != nil || service.Vocabulary.Name != "" {
 		return service, err
 	}

@@ -9,14 +9,17 @@ import (
 )
 
 // reach says in plain words what a model can touch through these tools: what it
-// can read and change, start, and connect to.
-func (a *app) reach(set *settings.Set, tools []toolkit.Tool, refuses []string) string {
+// can read and change, start, and connect to. Of the allowed directories it tells those
+// that this user was seen to reach. unheld says that commands are not held to them.
+func (a *app) reach(set *settings.Set, tools []toolkit.Tool, refuses []string, unheld bool) string {
 	has := func(e toolkit.Effect) bool {
 		return slices.ContainsFunc(tools, func(t toolkit.Tool) bool { return t.Effect == e })
 	}
 	reads, writes, runs := has(toolkit.Reads), has(toolkit.Writes), has(toolkit.Runs)
 	var can []string
-	switch place := a.place(set); {
+	switch place := a.place(set, runs, writes && !runs); {
+	case runs && unheld:
+		can = append(can, "can start the programs that its policy allows, and through them read and change all that this user can: the sandbox does not hold them")
 	case runs:
 		can = append(can, "can start the programs that its policy allows, and through them read and change "+place)
 	case reads && writes:
@@ -42,12 +45,22 @@ func (a *app) reach(set *settings.Set, tools []toolkit.Tool, refuses []string) s
 // secrets are what --deny-secrets denies.
 const secrets = "secrets (.env files, keys, credential files)"
 
-// place is what the settings leave to the tools.
-func (a *app) place(set *settings.Set) string {
+// place is what the settings, and the system, leave to the tools. Commands are held to
+// directories, so that no deny rule holds for them.
+func (a *app) place(set *settings.Set, runs, writes bool) string {
 	if a.Pathless {
 		return "what the server itself keeps or fetches, and no file by its path"
 	}
-	words := "everything beneath " + listed(set.List("allow-path"))
+	dirs := slices.DeleteFunc(slices.Clone(set.List("allow-path")), func(dir string) bool {
+		return readable(dir) != nil || writes && writable(dir) != nil
+	})
+	if len(dirs) == 0 {
+		return "nothing: this user cannot use the allowed directories"
+	}
+	words := "everything beneath " + listed(dirs)
+	if runs {
+		return words
+	}
 	except := set.List("deny-path")
 	if set.Bool("deny-secrets") {
 		except = append(except, secrets)

@@ -2,6 +2,8 @@ package command_test
 
 import (
 	"context"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/multiollama/mcp-server/shared/command"
@@ -40,16 +42,29 @@ func TestDoctorSaysInPlainWordsWhatAModelCanTouch(t *testing.T) {
 		{"running without a network", []toolkit.Tool{reads, runs}, false, []string{"--network=false"}, func(d string) string {
 			return "can start the programs that its policy allows, and through them read and change " + here + d + "; cannot reach the network"
 		}},
+		{"running, where rules deny something", []toolkit.Tool{reads, runs}, false, []string{"--deny-secrets", "--deny-path", "*.pem"}, func(d string) string {
+			return "can start the programs that its policy allows, and through them read and change " + here + d + "; can reach the network"
+		}},
+		{"running unheld", []toolkit.Tool{reads, runs}, false, nil, func(d string) string {
+			return "can start the programs that its policy allows, and through them read and change all that this user can: the sandbox does not hold them; can reach the network"
+		}},
+		{"reading what is there", []toolkit.Tool{reads}, false, []string{"--allow-path", "a", "--allow-path", "absent"}, func(d string) string {
+			return "can read " + here + d + "/a; can change nothing; can start no program; cannot reach the network"
+		}},
 		{"fetching", []toolkit.Tool{tool(toolkit.Reads, true)}, true, nil, func(string) string {
 			return "can read what the server itself keeps or fetches, and no file by its path; can change nothing; can start no program; can reach the network"
 		}},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			w := newWorld(t)
-			w.program.Pathless = c.pathless
+			for _, dir := range []string{"a", "b"} {
+				must(t, os.Mkdir(dir, 0o700))
+			}
+			w.program.Pathless, w.program.Runs = c.pathless, strings.HasPrefix(c.what, "running")
 			w.program.Flags = append(w.program.Flags, settings.Flag{Name: "network", Kind: settings.Bool, Default: "true", Doc: "connect"})
 			w.program.Open = func(_ context.Context, s *settings.Set, _ command.Own) (*command.Service, error) {
 				service := &command.Service{Vocabulary: toolkit.Vocabulary{Name: "standard", Tools: c.tools}}
+				service.Unheld = func() bool { return strings.HasSuffix(c.what, "unheld") }
 				if s.List("toolsets") != nil {
 					service.Spares = []string{"a", "b"}
 				}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/multiollama/mcp-server/shared/restrict"
 	"github.com/multiollama/mcp-server/shared/stdio"
 	"github.com/multiollama/mcp-server/shared/toolkit"
 )
@@ -39,9 +40,13 @@ func (a *app) serveCommand() *cobra.Command {
 
 // serve ends when stdin does, over HTTP never by itself, or at SIGTERM or SIGINT.
 func (a *app) serve(c *cobra.Command, _ []string) error {
+	restrict.Private()
 	ctx, stop := untilSignal(c.Context())
 	defer stop()
 	defer survivePipes()()
+	log := &unread{to: a.env.Stderr}
+	a.env.Stderr = log
+	defer log.flush()
 	s, err := a.start(ctx)
 	if err != nil {
 		return err

@@ -127,7 +127,7 @@ func (a *app) openAudit(s *started, set *settings.Set, also []func([]byte)) (aud
 	file, err := a.auditFile(set, runtime.GOOS)
 	if err == nil {
 		var log *audit.Log
-		if log, err = audit.Open(file, audit.Options{Also: also}); err == nil {
+		if log, err = audit.Open(file, audit.Options{Anchor: a.anchor(file), Also: also}); err == nil {
 			s.close = append(s.close, log.Close)
 			return log, filepath.Dir(file), nil
 		}

@@ -1,6 +1,12 @@
 package command
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -32,11 +38,22 @@ func defaultAuditFile(server, goos string, environ []string) (string, error) {
 	return filepath.Join(dir, project, "audit", server+".jsonl"), nil
 }
 
+// anchor is where the state says how far a log has come, apart from the log itself. Empty: nowhere.
+func (a *app) anchor(file string) string {
+	dir := stateDir(runtime.GOOS, a.env.Environ)
+	path, err := filepath.Abs(file)
+	if dir == "" || err != nil {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(path))
+	return filepath.Join(dir, project, "anchors", hex.EncodeToString(sum[:16]))
+}
+
 // project is the directory of all servers within the user's state directory.
 const project = "mcp-server"
 
-// own is what belongs to this program. The rotated files of the audit log begin
-// with its name.
+// own is what belongs to the servers rather than to what they serve: the one place that says
+// what no tool and no command may reach. The rotated files of the audit log begin with its name.
 func (a *app) own(set *settings.Set) Own {
 	var own Own
 	if dir := stateDir(runtime.GOOS, a.env.Environ); dir != "" {
@@ -47,11 +64,109 @@ func (a *app) own(set *settings.Set) Own {
 		dir, base := filepath.Split(word)
 		stem := strings.TrimSuffix(base, filepath.Ext(base))
 		own.Files = append(own.Files, glob.Quote(dir+stem)+".*")
+		own.settings = append(own.settings, word)
 	}
-	if config := set.Text("config"); config != "" {
-		own.Files = append(own.Files, glob.Quote(config))
+	for _, name := range []string{"config", "token-file", "tls-key"} {
+		if file := set.Text(name); file != "" {
+			own.Files = append(own.Files, glob.Quote(file))
+			own.settings = append(own.settings, file)
+		}
 	}
 	return own
+}
+
+// Holding is the first of dirs in which the state lies. Empty: none.
+func (o Own) Holding(dirs []string) string {
+	return first(dirs, func(dir string) bool { return o.State != "" && holds(dir, resolved(o.State)) })
+}
+
+// Within is the first of dirs that lies in the state. Empty: none.
+func (o Own) Within(dirs []string) string {
+	return first(dirs, func(dir string) bool { return o.State != "" && holds(resolved(o.State), dir) })
+}
+
+// Exposed is the first file that the settings name (configuration, tokens, key, audit log), or
+// of also, and the directory of dirs that holds it. Empty: none.
+func (o Own) Exposed(dirs []string, also ...string) (file, dir string) {
+	for _, file := range append(also, o.settings...) {
+		if file == "" {
+			continue
+		}
+		if dir := first(dirs, func(dir string) bool { return holds(dir, resolved(file)) }); dir != "" {
+			return file, dir
+		}
+	}
+	return "", ""
+}
+
+// first is the first of dirs that is as wanted, without links.
+func first(dirs []string, wanted func(real string) bool) string {
+	for _, dir := range dirs {
+		if wanted(resolved(dir)) {
+			return dir
+		}
+	}
+	return ""
+}
+
+// CheckState is an error where somebody else can have had a hand in a directory of the servers' state,
+// or in what lies directly in it. One that is missing is made by whoever needs it.
+func CheckState(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	info, err := os.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return noState(dir, err)
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		return unfit(dir, "is a link")
+	}
+	if err := ours(dir, info); err != nil || !info.IsDir() { // whoever needs a directory says so
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return noState(dir, err)
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		info, err := os.Lstat(path)
+		if err != nil {
+			continue // it has just gone
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			return unfit(path, "is a link")
+		}
+		if err := ours(path, info); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ours is an error where what info is about is another user's, or others can write it.
+func ours(path string, info fs.FileInfo) error {
+	switch {
+	case !isOwner(info):
+		return unfit(path, "belongs to another user")
+	case runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0:
+		return unfit(path, fmt.Sprintf("can be written by others (mode %#o)", info.Mode().Perm()))
+	}
+	return nil
+}
+
+const stateElsewhere = "Set XDG_STATE_HOME to a directory of this user's, or give it back with chown and chmod 700"
+
+func noState(dir string, err error) error {
+	return fault.New(fault.Misconfigured, "the servers' state cannot be kept: "+dir+" cannot be looked at: "+fault.From(err).Msg, stateElsewhere).Because(err)
+}
+
+func unfit(path, why string) error {
+	return fault.New(fault.Misconfigured, "the servers' state cannot be kept: "+path+" "+why, stateElsewhere).With("path", path)
 }
 
 // stateDir is where programs of a user keep state: $XDG_STATE_HOME where it is

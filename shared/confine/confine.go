@@ -8,6 +8,8 @@
 // OBJ_DONT_REPARSE on Windows). There is no moment between a check and a use in
 // which a directory could be swapped for a link (CWE-367).
 //
+// A sandbox gets its directories as [Grant]s, which are open as well.
+//
 // The package refuses to write, to follow a link in the kernel, to open anything
 // but regular files and directories, and to return a path for others to open.
 package confine
@@ -54,6 +56,9 @@ type Roots struct {
 	home    string // slash form; "" where the user has none
 	by      mechanism
 	buffers *sync.Pool // of *[]byte, for reading directories
+
+	granting sync.Mutex
+	granted  []*Grant // see Grants
 }
 
 // root is one allowed directory. All its names are in slash form.
@@ -85,8 +90,14 @@ func open(dirs []string, o Options, by mechanism) (*Roots, error) {
 	if r.rules, err = newRules(o, r.home); err != nil {
 		return nil, err
 	}
+	var guarded []string // links in these may be a command's work
 	for _, dir := range dirs {
-		one, err := r.openOne(dir)
+		if real, err := filepath.EvalSymlinks(r.absolute(dir)); err == nil {
+			guarded = append(guarded, real)
+		}
+	}
+	for _, dir := range dirs {
+		one, err := r.openOne(dir, guarded)
 		if err != nil {
 			return nil, errors.Join(err, r.Close())
 		}
@@ -99,21 +110,27 @@ func open(dirs []string, o Options, by mechanism) (*Roots, error) {
 	return r, nil
 }
 
-func (r *Roots) openOne(dir string) (*root, error) {
+// absolute is a directory as the operator wrote it, with a full path; "" where there is none.
+func (r *Roots) absolute(dir string) string {
+	abs, err := filepath.Abs(filepath.FromSlash(r.expandHome(filepath.ToSlash(dir))))
+	if err != nil || dir == "" {
+		return ""
+	}
+	return abs
+}
+
+func (r *Roots) openOne(dir string, guarded []string) (*root, error) {
 	refuse := func(why string, err error) error {
 		return fault.New(fault.Misconfigured, "the allowed directory "+shown(dir)+" "+why,
 			"Correct --allow-path").With("path", dir).Because(err)
 	}
-	if dir == "" {
-		return nil, refuse("is an empty name", nil)
+	abs := r.absolute(dir)
+	if abs == "" {
+		return nil, refuse("has no name", nil)
 	}
-	abs, err := filepath.Abs(filepath.FromSlash(r.expandHome(filepath.ToSlash(dir))))
+	real, err := withoutLinks(abs, guarded)
 	if err != nil {
-		return nil, refuse("has no absolute name", err)
-	}
-	real, err := filepath.EvalSymlinks(abs)
-	if err != nil {
-		return nil, refuse("does not exist or cannot be reached", err)
+		return nil, refuse(whyUnresolved(err), err)
 	}
 	d, err := openRoot(real)
 	if err != nil {

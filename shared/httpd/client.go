@@ -1,7 +1,9 @@
 package httpd
 
 import (
+	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"strings"
@@ -16,6 +18,7 @@ import (
 // client is who sent a request, as far as it is proven.
 type client struct {
 	name string // of its token; empty where none is asked for
+	seal []byte // the digest of its token; nil where none is asked for
 	host string // it comes from, or what stands before us does
 }
 
@@ -93,26 +96,45 @@ func (s *session) SubscribeToResourceErr(uri string) error {
 }
 
 // A session id says who a client of the handshake is, so that no server has to remember
-// it: a random part that makes it one of a kind, and the client's name and version. Nobody
-// has verified these, sealed or not.
+// it: a random part that makes it one of a kind, the client's name and version, which
+// nobody has verified, and a seal. The seal is made with the digest of the client's token,
+// which every server behind a load balancer knows: with another token the id is refused.
 
-const maxSession = 512 // bytes of a session id
+const (
+	maxSession  = 512 // bytes of a session id
+	randomChars = 26
+	sealBytes   = 16
+)
 
 // sessionOf is the id for a client that has introduced itself.
-func sessionOf(info mcp.Implementation) string {
+func sessionOf(info mcp.Implementation, of client) string {
 	about := cut(info.Name) + "\x00" + cut(info.Version)
-	return rand.Text() + "." + base64.RawURLEncoding.EncodeToString([]byte(about))
+	id := rand.Text() + "." + base64.RawURLEncoding.EncodeToString([]byte(about))
+	return id + "." + base64.RawURLEncoding.EncodeToString(of.sealOf(id))
+}
+
+func (c client) sealOf(session string) []byte {
+	h := hmac.New(sha256.New, c.seal)
+	h.Write([]byte("session\x00" + session)) // never fails
+	return h.Sum(nil)[:sealBytes]
 }
 
 func cut(s string) string { return strings.ToValidUTF8(s[:min(len(s), 100)], "") }
 
-// introduced is what a session id says, if it is one of ours.
-func introduced(session string) (info mcp.Implementation, ok bool) {
-	random, coded, found := strings.Cut(session, ".")
-	about, err := base64.RawURLEncoding.DecodeString(coded)
-	name, version, two := strings.Cut(string(about), "\x00")
-	if !found || len(random) != 26 || len(session) > maxSession || err != nil || !two {
+// introduced is what a session id says, if it is one that this client got.
+func introduced(session string, by client) (info mcp.Implementation, ok bool) {
+	if len(session) > maxSession {
 		return info, false
 	}
-	return mcp.Implementation{Name: name, Version: version}, true
+	parts := strings.Split(session, ".")
+	if len(parts) != 3 || len(parts[0]) != randomChars {
+		return info, false
+	}
+	seal, err := base64.RawURLEncoding.DecodeString(parts[2])
+	if err != nil || !hmac.Equal(seal, by.sealOf(parts[0]+"."+parts[1])) {
+		return info, false
+	}
+	about, err := base64.RawURLEncoding.DecodeString(parts[1])
+	name, version, two := strings.Cut(string(about), "\x00")
+	return mcp.Implementation{Name: name, Version: version}, err == nil && two
 }

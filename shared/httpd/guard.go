@@ -110,12 +110,12 @@ func (s *served) known(r *http.Request) (client, *rejection) {
 		return who, reject(http.StatusUnauthorized, fault.TokenMissing, "the request has no bearer token",
 			"Send Authorization: Bearer with the token that the server's operator gave you")
 	}
-	name, ok := s.plan.tokens.owner(given)
+	owner, ok := s.plan.tokens.owner(given)
 	if !ok {
 		return who, &rejection{status: http.StatusUnauthorized, challenge: `error="invalid_token", error_description="the token is not one of this server"`,
 			fault: fault.New(fault.TokenWrong, "the bearer token is not one of this server", "Ask the server's operator for a token")}
 	}
-	who.name = name
+	who.name, who.seal = owner.name, owner.digest[:]
 	return who, nil
 }
 

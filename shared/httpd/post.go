@@ -81,12 +81,12 @@ func (s *served) read(w http.ResponseWriter, r *http.Request) ([]byte, *rejectio
 // take does what a message asks for.
 func (s *served) take(out *reply, r *http.Request, who client, m rpc.Message, body []byte) {
 	id := r.Header.Get(mcp.HeaderSessionID)
-	info, ours := introduced(id)
+	info, ours := introduced(id, who)
 	switch {
 	case m.Modern:
 		id = "" // 2026-07-28 has no sessions
 	case id != "" && !ours:
-		out.refuse(http.StatusNotFound, &rpc.Refusal{Code: mcp.INVALID_REQUEST, Text: "the session is not one of this server; initialize again", ID: m.ID})
+		out.refuse(http.StatusNotFound, &rpc.Refusal{Code: mcp.INVALID_REQUEST, Text: "the session is not one of this client on this server; initialize again", ID: m.ID})
 		return
 	}
 	from := &session{client: who, id: who.id(), modern: m.Modern, reply: out}
@@ -141,7 +141,7 @@ func (s *served) call(out *reply, r *http.Request, from *session, id string, m r
 // welcome answers a handshake: with a session id that says who the client is, and without
 // what cannot be kept where nothing is remembered.
 func welcome(out *reply, from *session, r mcp.JSONRPCResponse) mcp.JSONRPCResponse {
-	out.w.Header().Set(mcp.HeaderSessionID, sessionOf(from.GetClientInfo()))
+	out.w.Header().Set(mcp.HeaderSessionID, sessionOf(from.GetClientInfo(), from.client))
 	if result, ok := r.Result.(mcp.InitializeResult); ok && result.Capabilities.Resources != nil {
 		can := *result.Capabilities.Resources
 		can.Subscribe = false
@@ -168,8 +168,12 @@ func statusOf(m rpc.Message, response mcp.JSONRPCMessage) int {
 }
 
 // matches holds the head of a request against its message: what stands before us may have
-// decided by the head.
+// decided by the head. What the head says is compared in every version of the protocol;
+// 2026-07-28 also requires that it is there.
 func matches(m rpc.Message, body []byte, h http.Header) *rpc.Refusal {
+	if no := agrees(m, body, h); no != nil {
+		return no
+	}
 	said := h.Get(mcp.HeaderProtocolVersion)
 	no := func(code int, text string) *rpc.Refusal { return &rpc.Refusal{Code: code, Text: text, ID: m.ID} }
 	switch modern := m.Modern || mcp.IsModernProtocol(said); {
@@ -193,16 +197,38 @@ func matches(m rpc.Message, body []byte, h http.Header) *rpc.Refusal {
 	return named(m, body, h)
 }
 
-// named holds Mcp-Method and Mcp-Name against the message. A version that is not ours is
-// for the handler to refuse, which tells those that are.
-func named(m rpc.Message, body []byte, h http.Header) *rpc.Refusal {
+// agrees compares Mcp-Method and Mcp-Name with the message, as far as they were sent.
+func agrees(m rpc.Message, body []byte, h http.Header) *rpc.Refusal {
+	no := func(text string) *rpc.Refusal { return &rpc.Refusal{Code: mcp.HEADER_MISMATCH, Text: text, ID: m.ID} }
+	if _, sent := h[mcp.HeaderMethod]; sent && h.Get(mcp.HeaderMethod) != m.Method {
+		return no("the header Mcp-Method does not match the method of the message")
+	}
+	if _, sent := h[mcp.HeaderName]; !sent {
+		return nil
+	}
+	head, decoded := mcp.DecodeHeaderValue(h.Get(mcp.HeaderName))
+	name, named := mcp.ExtractHeaderName(mcp.MCPMethod(m.Method), paramsOf(body))
+	if !decoded || !named || head != name {
+		return no("the header Mcp-Name does not match the name or URI of the message")
+	}
+	return nil
+}
+
+func paramsOf(body []byte) json.RawMessage {
 	var of struct {
 		Params json.RawMessage `json:"params"`
 	}
-	if json.Unmarshal(body, &of) != nil || !mcp.IsValidProtocolVersion(m.Version) {
+	_ = json.Unmarshal(body, &of) // it was parsed before
+	return of.Params
+}
+
+// named requires Mcp-Method and Mcp-Name. A version that is not ours is for the handler to
+// refuse, which tells those that are.
+func named(m rpc.Message, body []byte, h http.Header) *rpc.Refusal {
+	if !mcp.IsValidProtocolVersion(m.Version) {
 		return nil
 	}
-	if err := mcp.ValidateStandardHeaders(h.Get, m.Version, mcp.MCPMethod(m.Method), of.Params); err != nil {
+	if err := mcp.ValidateStandardHeaders(h.Get, m.Version, mcp.MCPMethod(m.Method), paramsOf(body)); err != nil {
 		return &rpc.Refusal{Code: mcp.HEADER_MISMATCH, Text: err.Error(), ID: m.ID}
 	}
 	return nil

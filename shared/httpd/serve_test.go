@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -70,6 +71,16 @@ func TestAHeadThatIsNotThatOfItsMessageIsRefused(t *testing.T) {
 		{"no tool", echo, map[string]string{"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call"}, 400, -32020},
 		{"no version", echo, map[string]string{"Mcp-Method": "tools/call", "Mcp-Name": "echo"}, 400, -32020},
 		{"an older version", echo, map[string]string{"Mcp-Protocol-Version": "2025-11-25", "Mcp-Method": "tools/call", "Mcp-Name": "echo"}, 400, -32020},
+		{"another method before an old message", legacy, map[string]string{"Mcp-Method": "tools/list"}, 400, -32020},
+		{"no method before an old message", legacy, map[string]string{"Mcp-Method": ""}, 400, -32020},
+		{"other letters before an old message", legacy, map[string]string{"Mcp-Method": "Tools/call"}, 400, -32020},
+		{"another tool before an old message", legacy, map[string]string{"Mcp-Protocol-Version": "2025-11-25", "Mcp-Method": "tools/call", "Mcp-Name": "wait"}, 400, -32020},
+		{"a tool before an old message without one", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, map[string]string{"Mcp-Method": "tools/list", "Mcp-Name": "echo"}, 400, -32020},
+		{"another resource before an old message", `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"a:b"}}`, map[string]string{"Mcp-Name": "a:c"}, 400, -32020},
+		{"another method before a handshake", initialize, map[string]string{"Mcp-Method": "ping"}, 400, -32020},
+		{"another method before a cancellation", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}`, map[string]string{"Mcp-Method": "notifications/initialized"}, 400, -32020},
+		{"a method before an answer", `{"jsonrpc":"2.0","id":1,"result":{}}`, map[string]string{"Mcp-Method": "tools/call"}, 400, -32020},
+		{"a name twice", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","Name":"wait","arguments":{}}}`, nil, 400, -32600},
 		{"the new version before an old message", legacy, modernHead("tools/call", "echo"), 400, -32602},
 		{"a version that will be", strings.ReplaceAll(echo, "2026-07-28", "2099-01-01"), map[string]string{"Mcp-Protocol-Version": "2099-01-01", "Mcp-Method": "tools/call", "Mcp-Name": "echo"}, 400, -32022},
 		{"a version that never was", legacy, map[string]string{"Mcp-Protocol-Version": "2001-01-01"}, 400, -32600},
@@ -90,6 +101,21 @@ func TestAHeadThatIsNotThatOfItsMessageIsRefused(t *testing.T) {
 	}
 	if len(w.events.all) > 0 {
 		t.Errorf("a refused message was worked on: %+v", w.events.all)
+	}
+}
+
+func TestAHeadThatIsThatOfItsMessageIsTaken(t *testing.T) {
+	w := serve(t, Settings{}, Options{}, toolkit.Rate{})
+	for _, head := range []map[string]string{
+		nil,
+		{"Mcp-Method": "tools/call"},
+		{"Mcp-Method": "tools/call", "Mcp-Name": "echo"},
+		{"Mcp-Name": "=?base64?ZWNobw==?="},
+		{"Mcp-Protocol-Version": "2025-11-25", "Mcp-Name": "echo"},
+	} {
+		if r, body := w.post(t.Context(), call(1, "echo", ""), head); r.StatusCode != 200 || !strings.Contains(body, `"result"`) {
+			t.Errorf("%v: %d %s", head, r.StatusCode, body)
+		}
 	}
 }
 
@@ -167,6 +193,41 @@ func TestAClientThatGoesAwayCancelsItsCall(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Error("the call goes on")
 	}
+}
+
+func TestASessionIsOfOneToken(t *testing.T) {
+	const second = "abcdefghijklmnopqrstuvwxyz0123456789"
+	w := serve(t, Settings{TokenFile: tokenFile(t, "one "+secret, "two "+second)}, Options{}, toolkit.Rate{})
+	r, _ := w.post(t.Context(), initialize, map[string]string{"Authorization": "Bearer " + secret})
+	id := r.Header.Get("Mcp-Session-Id")
+	mine := map[string]string{"Authorization": "Bearer " + secret, "Mcp-Session-Id": id}
+	theirs := map[string]string{"Authorization": "Bearer " + second, "Mcp-Session-Id": id}
+	changed := map[string]string{"Authorization": "Bearer " + secret, "Mcp-Session-Id": strings.Replace(id, id[:1], string(id[0]^1), 1)}
+	const cancel = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}`
+	var canceller sync.WaitGroup
+	canceller.Go(func() {
+		<-w.hooks.began
+		for what, head := range map[string]map[string]string{"another token": theirs, "a changed id": changed} {
+			for _, body := range []string{cancel, call(6, "echo", "")} {
+				if r, _ := w.post(t.Context(), body, head); r.StatusCode != http.StatusNotFound {
+					t.Errorf("with %s, %s is answered with %d", what, body, r.StatusCode)
+				}
+			}
+		}
+		select {
+		case <-w.hooks.ended:
+			t.Error("another client cancelled the call")
+			w.hooks.ended <- nil
+		default:
+		}
+		if r, _ := w.post(t.Context(), cancel, mine); r.StatusCode != http.StatusAccepted {
+			t.Errorf("its own cancellation is answered with %d", r.StatusCode)
+		}
+	})
+	if r, body := w.post(t.Context(), call(5, "wait", ""), mine); r.StatusCode != http.StatusNoContent {
+		t.Errorf("%d %s", r.StatusCode, body)
+	}
+	canceller.Wait()
 }
 
 func TestACancelledCallIsAnsweredNoMore(t *testing.T) {
@@ -273,6 +334,43 @@ func TestTheBytesOfMessagesAreBounded(t *testing.T) {
 	}
 }
 
+func TestTheBytesOfAnswersAreBounded(t *testing.T) {
+	w := newWork(1000, 1<<30)
+	if w.begin(1) != nil || w.begin(1) != nil {
+		t.Fatal("two messages are too many")
+	}
+	w.sending(maxUnsent)
+	if no := w.begin(1); no == nil || !no.later || no.fault.Code != fault.LimitReached {
+		t.Errorf("a message was taken while answers wait: %v", no)
+	}
+	w.sending(-maxUnsent)
+	if no := w.begin(1); no != nil {
+		t.Errorf("nothing waits, and it is refused: %v", no)
+	}
+}
+
+func TestAnswersOnTheirWayAreCounted(t *testing.T) {
+	r := &reply{s: &served{o: Options{}.withDefaults(), work: newWork(10, 1000)}, plain: true}
+	seen := 0
+	r.w = &watchedWriter{ResponseRecorder: httptest.NewRecorder(), wrote: func() { seen = r.s.work.unsent }}
+	r.limits = http.NewResponseController(r.w)
+	r.finish(http.StatusOK, mcp.JSONRPCError{JSONRPC: "2.0"}, json.RawMessage("1"))
+	if seen == 0 || r.s.work.unsent != 0 {
+		t.Errorf("while it is written %d bytes are counted, and %d afterwards", seen, r.s.work.unsent)
+	}
+}
+
+// watchedWriter tells when something is written.
+type watchedWriter struct {
+	*httptest.ResponseRecorder
+	wrote func()
+}
+
+func (w *watchedWriter) Write(p []byte) (int, error) {
+	w.wrote()
+	return w.ResponseRecorder.Write(p)
+}
+
 func TestRatesAreCountedByTheNameOfTheToken(t *testing.T) {
 	other := strings.Repeat("f", 32)
 	w := serve(t, Settings{TokenFile: tokenFile(t, "a "+secret, "b "+other)}, Options{}, toolkit.Rate{Calls: 2, Per: 1000 * time.Hour})
@@ -317,14 +415,18 @@ func FuzzSessions(f *testing.F) {
 	f.Add("a\x00b", "\xff", "AAAAAAAAAAAAAAAAAAAAAAAAAA.AAAA")
 	f.Add(strings.Repeat("日", 100), "", strings.Repeat(".", 600))
 	f.Fuzz(func(t *testing.T, name, version, other string) {
-		id := sessionOf(mcp.Implementation{Name: name, Version: version})
-		info, ok := introduced(id)
+		by := client{name: "one", seal: []byte("digest")}
+		id := sessionOf(mcp.Implementation{Name: name, Version: version}, by)
+		info, ok := introduced(id, by)
 		if !ok || len(id) > maxSession || strings.ContainsFunc(id, func(r rune) bool { return r < '!' || r > '~' }) {
 			t.Errorf("%q is no session id", id)
 		}
 		if !strings.Contains(name, "\x00") && info.Name != cut(name) {
 			t.Errorf("%q came back as %q", name, info.Name)
 		}
-		introduced(other)
+		if _, ok := introduced(id, client{name: "one", seal: []byte("other")}); ok {
+			t.Errorf("%q is a session of another client too", id)
+		}
+		introduced(other, by)
 	})
 }

@@ -38,9 +38,9 @@ func (t tokens) names() []string {
 	return names
 }
 
-// owner is the name of the client with that token. Every token is compared, and all of
+// owner is the token that a client gave. Every token is compared, and all of
 // a digest, so that the time taken tells nothing.
-func (t tokens) owner(given string) (name string, ok bool) {
+func (t tokens) owner(given string) (_ token, ok bool) {
 	digest := sha256.Sum256([]byte(given))
 	found := 0
 	for i := range t {
@@ -48,9 +48,9 @@ func (t tokens) owner(given string) (name string, ok bool) {
 		found = subtle.ConstantTimeSelect(same, i+1, found)
 	}
 	if found == 0 {
-		return "", false
+		return token{}, false
 	}
-	return t[found-1].name, true
+	return t[found-1], true
 }
 
 // readTokens reads a file of tokens. Its errors tell lines, and never a token.

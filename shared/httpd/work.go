@@ -18,6 +18,7 @@ type work struct {
 	bytes    int
 	most     int                 // requests
 	room     int                 // bytes; one message that is longer comes in alone
+	unsent   int                 // bytes of answers on their way to clients, which may read slowly
 	named    map[string]*running // by session and id, where there is a session
 	listens  map[*running]bool
 	closed   bool
@@ -34,6 +35,18 @@ func newWork(most, room int) *work {
 	return &work{most: most, room: room, named: map[string]*running{}, listens: map[*running]bool{}, idle: make(chan struct{})}
 }
 
+const (
+	maxUnsent  = 64 << 20 // bytes of answers that may wait; above it nothing more is begun
+	answerRoom = 64 << 10 // what an answer is taken for before it is made
+)
+
+// sending counts the bytes of an answer until they are sent.
+func (w *work) sending(bytes int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.unsent += bytes
+}
+
 // begin admits a request, or says why not.
 func (w *work) begin(size int) *rejection {
 	w.mu.Lock()
@@ -42,7 +55,7 @@ func (w *work) begin(size int) *rejection {
 	switch {
 	case w.closed:
 		no = reject(http.StatusServiceUnavailable, fault.Unavailable, "the server is ending", "Send the request again: another server, or the next one, takes it")
-	case w.requests >= w.most || w.requests > 0 && w.bytes+size > w.room:
+	case w.requests >= w.most || w.requests > 0 && w.bytes+size > w.room || w.unsent+w.requests*answerRoom > maxUnsent:
 		no = reject(http.StatusServiceUnavailable, fault.LimitReached, "too many requests are being worked on", "Send this one again when others are answered")
 	default:
 		w.requests++

@@ -85,7 +85,7 @@ func (at *place) once(ctx context.Context, fill filling, old *original, publish 
 func (d *draft) complete(ctx context.Context, fill filling, old *original) error {
 	seen, err := fill(ctx, d)
 	if err == nil {
-		err = d.at.rules.content(d.at.real, seen)
+		err = d.at.rules.content(d.at.real, seen, d.becomes(old))
 	}
 	if err == nil {
 		err = d.dress(old)
@@ -144,7 +144,7 @@ func all(content []byte) filling {
 func (d *draft) dress(old *original) error {
 	fd := int(d.file.Fd())
 	if old == nil {
-		return fchmod(fd, d.wanted())
+		return fchmod(fd, d.becomes(nil))
 	}
 	if err := d.own(old); err != nil {
 		return err
@@ -152,7 +152,15 @@ func (d *draft) dress(old *original) error {
 	if err := d.keepAttributes(old); err != nil {
 		return err
 	}
-	return fchmod(fd, old.mode&^(unix.S_ISUID|unix.S_ISGID)&0o7777)
+	return fchmod(fd, d.becomes(old))
+}
+
+// becomes is the mode of the file when it is in place.
+func (d *draft) becomes(old *original) uint32 {
+	if old == nil {
+		return d.wanted()
+	}
+	return old.mode &^ (unix.S_ISUID | unix.S_ISGID) & 0o7777
 }
 
 // wanted is the mode of a new file.

@@ -383,7 +383,7 @@ func (m *moving) judgeContent(src *original) error {
 	if err != nil {
 		return err
 	}
-	return m.to.rules.content(m.to.real, b)
+	return m.to.rules.content(m.to.real, b, src.mode)
 }
 
 // toNew moves the file to where nothing is.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -153,7 +154,7 @@ func TestWhatMayNotBeMovedStaysWhereItIs(t *testing.T) {
 					}
 					return nil
 				},
-				Content: func(_ confine.Path, b []byte) error {
+				Content: func(_ confine.Path, b []byte, _ fs.FileMode) error {
 					if string(b) == "bad" {
 						return refusal
 					}
@@ -228,7 +229,7 @@ func TestTheHeadAndTheTailOfAFileAreJudgedUnderItsNewName(t *testing.T) {
 		base := world(t, "allow/f: "+text)
 		r := roots(t, base+"/allow", confine.Options{})
 		var asked []string
-		w := replace.New(replace.Rules{Content: func(p confine.Path, b []byte) error {
+		w := replace.New(replace.Rules{Content: func(p confine.Path, b []byte, _ fs.FileMode) error {
 			asked = append(asked, p.String()+string(b))
 			return nil
 		}})
@@ -292,7 +293,7 @@ func TestAMoveSeesWhatAnotherProgramDidMeanwhile(t *testing.T) {
 				plant(t, base, "allow/g: old")
 			}
 			var judged, shown []string
-			w := replace.New(replace.Rules{Content: func(_ confine.Path, b []byte) error {
+			w := replace.New(replace.Rules{Content: func(_ confine.Path, b []byte, _ fs.FileMode) error {
 				judged = append(judged, string(b))
 				if string(b) == "bad" {
 					return refusal

@@ -144,11 +144,11 @@ func (r *Rules) entry(real confine.Path) error {
 	return r.Entry(real)
 }
 
-func (r *Rules) content(real confine.Path, content []byte) error {
+func (r *Rules) content(real confine.Path, content []byte, mode uint32) error {
 	if r.Content == nil {
 		return nil
 	}
-	return r.Content(real, content)
+	return r.Content(real, content, fs.FileMode(mode&0o777))
 }
 
 func taken(p confine.Path, cause error) error {

@@ -55,8 +55,10 @@ type Rules struct {
 	Entry func(real confine.Path) error
 	// Content judges what is about to stand under real, complete but not yet in place:
 	// all of it where it is at hand, else its first 64 KiB and, where it is longer, its
-	// last 512 bytes appended. It must not change or keep the slice.
-	Content func(real confine.Path, content []byte) error
+	// last 512 bytes appended. mode is the permissions that it will have there: those of
+	// the file that it replaces, or its own where it is moved. It must not change or keep
+	// the slice.
+	Content func(real confine.Path, content []byte, mode fs.FileMode) error
 }
 
 // New is a Writer that asks r. The zero Writer has no rules.

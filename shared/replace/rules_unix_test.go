@@ -33,7 +33,7 @@ func TestWhatARuleRefusesDoesNotHappen(t *testing.T) {
 		rules replace.Rules
 	}{
 		{"the entry", replace.Rules{Entry: func(confine.Path) error { return refusal }}},
-		{"the content", replace.Rules{Content: func(confine.Path, []byte) error { return refusal }}},
+		{"the content", replace.Rules{Content: func(confine.Path, []byte, fs.FileMode) error { return refusal }}},
 	} {
 		for name, do := range acts("old") {
 			var tree []string
@@ -64,7 +64,7 @@ func TestRulesAreToldWhereTheEntryReallyLiesAndWhatIsToStandThere(t *testing.T) 
 		var entries, contents []string
 		w := replace.New(replace.Rules{
 			Entry: func(real confine.Path) error { entries = append(entries, real.Rel()); return nil },
-			Content: func(real confine.Path, content []byte) error {
+			Content: func(real confine.Path, content []byte, _ fs.FileMode) error {
 				contents = append(contents, real.Rel()+": "+string(content))
 				return nil
 			},

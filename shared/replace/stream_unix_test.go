@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"testing"
@@ -108,7 +109,7 @@ func TestARuleIsShownTheEndsOfAStream(t *testing.T) {
 		}
 		base, p := only(t, "f")
 		var seen []byte
-		w := replace.New(replace.Rules{Content: func(real confine.Path, content []byte) error {
+		w := replace.New(replace.Rules{Content: func(real confine.Path, content []byte, _ fs.FileMode) error {
 			seen = bytes.Clone(content)
 			return refusal
 		}})

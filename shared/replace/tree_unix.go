@@ -161,6 +161,9 @@ func judged(above []confine.Path, name string, kind uint32, r rounds) ([]confine
 	paths := make([]confine.Path, len(above))
 	for i, dir := range above {
 		p, err := dir.ChildAs(name, typeOf(kind))
+		if errors.Is(err, fault.OutsideAllowed) {
+			return nil, holdsDenied(calledAt(above))
+		}
 		if err == nil && r.rules != nil {
 			err = r.rules.entry(p)
 		}
@@ -170,6 +173,12 @@ func judged(above []confine.Path, name string, kind uint32, r rounds) ([]confine
 		paths[i] = p
 	}
 	return paths, nil
+}
+
+// holdsDenied does not name the entry: no listing does.
+func holdsDenied(dir confine.Path) error {
+	return fault.New(fault.OutsideAllowed, "the directory "+shown(dir)+" holds entries that this server's configuration denies",
+		"Leave it, or ask the person who runs this server").With("path", dir.String()).With("denied", true)
 }
 
 func typeOf(kind uint32) confine.Type {

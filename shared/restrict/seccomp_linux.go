@@ -22,7 +22,7 @@ func program(r Rules, landlock int) seccomp.Program {
 		f.Deny(unix.EPERM, seccomp.AttributeCalls()...)
 	}
 	if landlock < 3 {
-		f.Deny(unix.EPERM, unix.SYS_TRUNCATE) // Landlock cannot, before ABI 3
+		f.DenyTruncation() // Landlock cannot, before ABI 3
 	}
 	return f.Program()
 }

@@ -78,6 +78,12 @@ func parseAny(line []byte) (Message, *Refusal) {
 	} else if err != nil {
 		return Message{}, &Refusal{Code: mcp.PARSE_ERROR, Text: "not JSON: " + err.Error()}
 	}
+	if wrong, about := ambiguous(line); wrong != "" {
+		if strings.EqualFold(about, "id") {
+			e.ID = nil // which of them the client waits for is not known
+		}
+		return Message{}, &Refusal{Code: mcp.INVALID_REQUEST, Text: wrong + "; send each name once, as the protocol spells it", ID: Usable(e.ID)}
+	}
 	return e.message()
 }
 

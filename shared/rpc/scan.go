@@ -15,29 +15,18 @@ import (
 // encoding/json: where it says ok, both read the same.
 func scan(line []byte) (m Message, ok bool) {
 	s := scanner{b: line}
-	params := false
-	ok = s.object(func(name []byte) bool {
+	ok = s.once(func(name []byte) bool {
 		switch string(name) {
 		case "jsonrpc":
 			return s.value(0)
 		case "id":
-			if m.ID != nil {
-				return false
-			}
 			m.ID = Usable(s.of(s.value))
 			return m.ID != nil
 		case "method":
-			if m.Method != "" {
-				return false
-			}
 			method, ok := s.text()
 			m.Method = string(method)
 			return ok
 		case "params":
-			if params {
-				return false
-			}
-			params = true
 			return s.params(&m)
 		}
 		return false
@@ -53,40 +42,64 @@ func scan(line []byte) (m Message, ok bool) {
 // params reads what the transport has to know of them: the version of a request of
 // 2026-07-28.
 func (s *scanner) params(m *Message) bool {
-	known := false
-	return s.object(func(name []byte) bool {
-		switch {
-		case string(name) == "_meta" && !known:
-			known = true
+	return s.once(func(name []byte) bool {
+		switch string(name) {
+		case "_meta":
 			return s.meta(m)
-		case bytes.EqualFold(name, metaKey) || bytes.EqualFold(name, requestKey):
+		case "arguments":
+			return s.value(0)
+		case "requestId":
 			return false
 		}
-		return s.value(0)
+		return s.named(1)
 	})
 }
 
-var (
-	metaKey    = []byte("_meta")
-	requestKey = []byte("requestId")
-	versionKey = []byte(mcp.MetaKeyProtocolVersion)
-)
-
 func (s *scanner) meta(m *Message) bool {
-	known := false
+	return s.once(func(name []byte) bool {
+		if string(name) != mcp.MetaKeyProtocolVersion {
+			return s.named(1)
+		}
+		version, ok := s.text()
+		m.Version = string(version)
+		m.Modern = mcp.IsModernProtocol(m.Version)
+		return ok
+	})
+}
+
+// manyNames is up to how many names of an object are compared with each other here.
+const manyNames = 12
+
+// once reads an object in which each name appears once, and as the protocol spells it.
+func (s *scanner) once(member func(name []byte) bool) bool {
+	var seen [manyNames][]byte
+	count := 0
 	return s.object(func(name []byte) bool {
-		switch {
-		case string(name) == mcp.MetaKeyProtocolVersion && !known:
-			known = true
-			version, ok := s.text()
-			m.Version = string(version)
-			m.Modern = mcp.IsModernProtocol(m.Version)
-			return ok
-		case bytes.EqualFold(name, versionKey):
+		if count == manyNames || !ordinaryName(name) {
 			return false
 		}
-		return s.value(0)
+		for _, other := range seen[:count] {
+			if bytes.EqualFold(other, name) {
+				return false
+			}
+		}
+		seen[count] = name
+		count++
+		return member(name)
 	})
+}
+
+// named reads a value in whose objects each name appears once. Lists of objects are left
+// to encoding/json.
+func (s *scanner) named(depth int) bool {
+	s.space()
+	switch {
+	case s.at == len(s.b) || depth > maxNested || s.b[s.at] == '[':
+		return false
+	case s.b[s.at] == '{':
+		return s.once(func([]byte) bool { return s.named(depth + 1) })
+	}
+	return s.value(depth)
 }
 
 // scanner is a place in a message. Its methods say false where what stands there is not

@@ -42,10 +42,8 @@ func AttributeCalls() []uintptr { return slices.Clone(attributeCalls) }
 
 var attributeCalls = append([]uintptr{
 	unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
-	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, sysSetxattrat,
-	unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, sysRemovexattrat,
 	sysFileSetattr,
-}, attributeCallsArch...)
+}, slices.Concat(extendedCalls, attributeCallsArch)...)
 
 // SocketCalls make sockets, and bring those that are there to another place.
 func SocketCalls() []uintptr {
@@ -54,3 +52,33 @@ func SocketCalls() []uintptr {
 
 // AcceptCalls take a connection from a socket that listens.
 func AcceptCalls() []uintptr { return slices.Clone(acceptCalls) }
+
+// OwnerCalls change the owner of a file.
+func OwnerCalls() []Owner { return slices.Clone(ownerCalls) }
+
+// Owner is a call that changes the owner of a file; UID is the first of the two arguments
+// that say whose it shall be.
+type Owner struct {
+	Call uintptr
+	UID  int
+}
+
+var ownerCalls = append([]Owner{{unix.SYS_FCHOWN, 1}, {unix.SYS_FCHOWNAT, 2}}, ownerCallsArch...)
+
+// ExtendedCalls set and remove extended attributes.
+func ExtendedCalls() []uintptr { return slices.Clone(extendedCalls) }
+
+var extendedCalls = []uintptr{
+	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, sysSetxattrat,
+	unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, sysRemovexattrat,
+}
+
+// SharedCalls are for System V and POSIX objects of processes that need not know each other.
+func SharedCalls() []uintptr { return slices.Clone(sharedCalls) }
+
+var sharedCalls = []uintptr{
+	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL,
+	unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
+	unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL,
+	unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
+}

@@ -12,3 +12,8 @@ var attributeCallsArch = []uintptr{
 }
 
 var acceptCalls = []uintptr{unix.SYS_ACCEPT, unix.SYS_ACCEPT4}
+
+// openCalls are those that open by name, and which of their arguments are the flags.
+var openCalls = map[uintptr]int{unix.SYS_OPEN: 1, unix.SYS_OPENAT: 2}
+
+var ownerCallsArch = []Owner{{unix.SYS_CHOWN, 1}, {unix.SYS_LCHOWN, 1}}

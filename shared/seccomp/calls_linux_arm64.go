@@ -6,4 +6,9 @@ const auditArch = unix.AUDIT_ARCH_AARCH64
 
 var kernelCallsArch, attributeCallsArch []uintptr
 
+var ownerCallsArch []Owner
+
 var acceptCalls = []uintptr{unix.SYS_ACCEPT, unix.SYS_ACCEPT4}
+
+// openCalls are those that open by name, and which of their arguments are the flags.
+var openCalls = map[uintptr]int{unix.SYS_OPENAT: 2}

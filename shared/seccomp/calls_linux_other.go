@@ -7,3 +7,7 @@ package seccomp
 const auditArch = 0
 
 var kernelCallsArch, attributeCallsArch, acceptCalls []uintptr
+
+var openCalls map[uintptr]int
+
+var ownerCallsArch []Owner

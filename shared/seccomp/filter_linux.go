@@ -35,9 +35,6 @@ func (f *Filter) load(offset uint32) {
 	f.code = append(f.code, unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset})
 }
 
-// loadArg loads the low half of an argument: what the kernel's int is.
-func (f *Filter) loadArg(n int) { f.load(offArgs + 8*uint32(n)) }
-
 func (f *Filter) and(k uint32) {
 	f.code = append(f.code, unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: k})
 }
@@ -74,12 +71,13 @@ func (f *Filter) Deny(e unix.Errno, numbers ...uintptr) {
 	}
 }
 
-// DenyNamespaces refuses the making of namespaces by clone. clone3 keeps its
-// flags where a filter cannot see them: with ENOSYS the C libraries fall back
-// to clone.
+// DenyNamespaces refuses the making of namespaces by clone, and of children of
+// one's parent (CLONE_PARENT), which does not know of them and buries none. clone3
+// keeps its flags where a filter cannot see them: with ENOSYS the C libraries fall
+// back to clone.
 func (f *Filter) DenyNamespaces() {
 	f.Deny(unix.ENOSYS, unix.SYS_CLONE3)
-	f.DenyBits(unix.EPERM, unix.SYS_CLONE, 0, Namespaces)
+	f.DenyBits(unix.EPERM, unix.SYS_CLONE, 0, Namespaces|unix.CLONE_PARENT)
 }
 
 // DenyFastOpen refuses to connect by sending (MSG_FASTOPEN), which a socket can do that
@@ -92,34 +90,115 @@ func (f *Filter) DenyFastOpen(e unix.Errno) {
 
 // DenyBits refuses a system call with any of the bits in an argument.
 func (f *Filter) DenyBits(e unix.Errno, number uintptr, arg int, bits uint32) {
-	f.jump(unix.BPF_JEQ, uint32(number), 0, 4)
-	f.loadArg(arg)
-	f.jump(unix.BPF_JSET, bits, 0, 1)
-	f.answer(Refusal(e))
-	f.load(offNumber)
+	f.When(Refusal(e), number, Bits(arg, bits))
 }
 
 // DenyEqual refuses a system call with this value in an argument.
 func (f *Filter) DenyEqual(e unix.Errno, number uintptr, arg int, value uint32) {
-	f.jump(unix.BPF_JEQ, uint32(number), 0, 4)
-	f.loadArg(arg)
-	f.jump(unix.BPF_JEQ, value, 0, 1)
-	f.answer(Refusal(e))
-	f.load(offNumber)
+	f.When(Refusal(e), number, Is(arg, value))
 }
 
 // AllowOnly refuses a system call unless an argument, of which mask counts, is
 // one of values.
 func (f *Filter) AllowOnly(e unix.Errno, number uintptr, arg int, mask uint32, values ...uint32) {
-	n := uint8(len(values))
-	f.jump(unix.BPF_JEQ, uint32(number), 0, n+4)
-	f.loadArg(arg)
-	f.and(mask)
-	for i, v := range values {
-		f.jump(unix.BPF_JEQ, v, n-uint8(i), 0)
+	f.When(Refusal(e), number, None(arg, mask, values...))
+}
+
+// Cond is what an argument of a system call is like. What counts is the low half, which
+// is what the kernel's int is, if not said otherwise.
+type Cond struct {
+	arg    int
+	high   bool
+	mask   uint32
+	bits   bool // one of the bits of mask is set
+	none   bool // it is none of values; else it is one of them
+	values []uint32
+}
+
+// Is is met by one value.
+func Is(arg int, value uint32) Cond { return Cond{arg: arg, mask: ^uint32(0), values: []uint32{value}} }
+
+// Masked is met by one value of what mask leaves.
+func Masked(arg int, mask, value uint32) Cond {
+	return Cond{arg: arg, mask: mask, values: []uint32{value}}
+}
+
+// None is met by all but these values of what mask leaves.
+func None(arg int, mask uint32, values ...uint32) Cond {
+	return Cond{arg: arg, mask: mask, none: true, values: values}
+}
+
+// Not is met by all but one value.
+func Not(arg int, value uint32) Cond { return None(arg, ^uint32(0), value) }
+
+// HighNot is Not of the upper half: a pointer has two.
+func HighNot(arg int, value uint32) Cond {
+	return Cond{arg: arg, high: true, mask: ^uint32(0), none: true, values: []uint32{value}}
+}
+
+// Bits is met by any of the bits.
+func Bits(arg int, bits uint32) Cond { return Cond{arg: arg, mask: bits, bits: true} }
+
+// Notify is the action that asks whoever has the filter's listener.
+const Notify = unix.SECCOMP_RET_USER_NOTIF
+
+// When answers a system call with an action where all conditions are met.
+func (f *Filter) When(action uint32, number uintptr, conds ...Cond) {
+	rest := 1 // of this step, after what is being written; the last loads the number again
+	for _, c := range conds {
+		rest += c.length()
 	}
-	f.answer(Refusal(e))
+	f.jump(unix.BPF_JEQ, uint32(number), 0, uint8(rest+1))
+	for _, c := range conds {
+		rest -= c.length()
+		f.cond(c, uint8(rest))
+	}
+	f.answer(action)
 	f.load(offNumber)
+}
+
+func (c Cond) length() int {
+	if c.bits {
+		return 2
+	}
+	return 2 + max(1, len(c.values))
+}
+
+// cond goes on where c is met, and else jumps over so many steps after it.
+func (f *Filter) cond(c Cond, over uint8) {
+	offset := offArgs + 8*uint32(c.arg)
+	if c.high {
+		offset += 4
+	}
+	f.load(offset)
+	if c.bits {
+		f.jump(unix.BPF_JSET, c.mask, 0, over)
+		return
+	}
+	f.and(c.mask)
+	for i, v := range c.values {
+		left := uint8(len(c.values) - 1 - i)
+		switch {
+		case c.none:
+			f.jump(unix.BPF_JEQ, v, left+over, 0)
+		case left == 0:
+			f.jump(unix.BPF_JEQ, v, 0, over)
+		default:
+			f.jump(unix.BPF_JEQ, v, left, 0)
+		}
+	}
+}
+
+// DenyTruncation refuses to truncate files by name: what Landlock does not see before its
+// ABI 3. By an open file that can be written, which it does see, it stays.
+func (f *Filter) DenyTruncation() {
+	f.Deny(unix.EPERM, unix.SYS_TRUNCATE)
+	const neither = 3 // an access mode that neither reads nor writes, and truncates
+	for call, flags := range openCalls {
+		for _, mode := range []uint32{unix.O_RDONLY, neither} {
+			f.When(Refusal(unix.EPERM), call, Bits(flags, unix.O_TRUNC), Masked(flags, unix.O_ACCMODE, mode))
+		}
+	}
 }
 
 // Program is the filter: what no step refused is allowed.

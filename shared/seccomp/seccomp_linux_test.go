@@ -27,6 +27,8 @@ func TestEveryStepRefusesWhatItSaysAndNothingElse(t *testing.T) {
 	f.DenyBits(unix.EACCES, 20, 1, 0b110)
 	f.DenyEqual(unix.EINVAL, 30, 2, 7)
 	f.AllowOnly(unix.EPERM, 40, 0, 0xf, 1, 5)
+	f.When(Notify, 60, Not(0, 0), HighNot(1, 0), Masked(2, 0xf, 3))
+	f.When(Notify, 61, Cond{arg: 0, mask: ^uint32(0), values: []uint32{1, 2}}, Is(1, 9))
 	f.Deny(unix.ENOSYS, 50)
 	p := f.Program()
 	for _, w := range []struct {
@@ -46,6 +48,14 @@ func TestEveryStepRefusesWhatItSaysAndNothingElse(t *testing.T) {
 		{"the last of them, with what the mask leaves out", 40, [6]uint64{0x80005}, allowed},
 		{"a value that is not among them", 40, [6]uint64{2}, Refusal(unix.EPERM)},
 		{"a value that the upper half hides", 40, [6]uint64{1<<32 | 2}, Refusal(unix.EPERM)},
+		{"all of three conditions", 60, [6]uint64{1, 1 << 32, 0x13}, Notify},
+		{"all but the first", 60, [6]uint64{1 << 32, 1 << 32, 3}, allowed},
+		{"all but the second, in an upper half", 60, [6]uint64{1, 1, 3}, allowed},
+		{"all but the last", 60, [6]uint64{1, 1 << 32, 0x14}, allowed},
+		{"one of two values", 61, [6]uint64{1, 9}, Notify},
+		{"the other", 61, [6]uint64{2, 9}, Notify},
+		{"neither", 61, [6]uint64{3, 9}, allowed},
+		{"one of them, and nothing else", 61, [6]uint64{1, 8}, allowed},
 		{"the step after all of them", 50, [6]uint64{}, Refusal(unix.ENOSYS)},
 	} {
 		if got := answer(t, p, Call{Number: w.number, Args: w.args}); got != w.want {

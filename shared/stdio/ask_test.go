@@ -63,6 +63,38 @@ func TestTheClientIsAskedOnlyForWhatItDeclared(t *testing.T) {
 	}
 }
 
+func TestWhatTheHandshakeAgreedOnStays(t *testing.T) {
+	const again = `"method":"initialize","params":{"protocolVersion":%q,"capabilities":{"elicitation":{},"roots":{}},"clientInfo":{"name":"other","version":"2"}}}`
+	for what, line := range map[string]string{
+		"once more":         `{"jsonrpc":"2.0","id":"x",` + fmt.Sprintf(again, "2025-11-25"),
+		"another version":   `{"jsonrpc":"2.0","id":"x",` + fmt.Sprintf(again, "2025-06-18"),
+		"a version of none": `{"jsonrpc":"2.0","id":"x",` + fmt.Sprintf(again, "2026-07-28"),
+		"as a notification": `{"jsonrpc":"2.0",` + fmt.Sprintf(again, "2025-11-25"),
+		"as another's message": `{"jsonrpc":"2.0","id":"x","method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+			`"io.modelcontextprotocol/clientInfo":{"name":"other","version":"2"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{},"roots":{}}}}}`,
+		"without a version": `{"jsonrpc":"2.0","id":"x","method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/clientCapabilities":{"elicitation":{},"roots":{}}}}}`,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := dial(t, mcpServer(tools{"form": asksPerson("")}), Options{})
+			c.send(`{"jsonrpc":"2.0","id":"bad","method":"initialize","params":{"protocolVersion":5}}`)
+			if h := c.next(); h.Error == nil {
+				t.Errorf("a broken handshake is answered %v", h)
+			}
+			c.handshake(`{}`)
+			c.send(line)
+			if strings.Contains(line, `"id"`) {
+				if h := c.next(); strings.Contains(line, `"initialize"`) && (h.Error == nil || h.Error.Code != mcp.INVALID_REQUEST || string(h.ID) != `"x"`) {
+					t.Errorf("%s: it is answered %v", what, h)
+				}
+			}
+			c.send(toolCall(1, "form"))
+			if h := c.next(); h.Method != "" || !strings.Contains(text(h), "error") {
+				t.Errorf("%s: the client is asked: %v", what, h)
+			}
+		})
+	}
+}
+
 func TestAnswersFindTheirQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := dial(t, mcpServer(tools{"roots": asksRoots, "form": asksPerson("")}), Options{})

@@ -91,6 +91,72 @@ func TestAClientThatNeverReadsIsMadeToWait(t *testing.T) {
 	}
 }
 
+func TestAnswersThatNobodyReadsAreBounded(t *testing.T) {
+	const requests, size = 1500, 1 << 20
+	answer := says(strings.Repeat("x", size))
+	synctest.Test(t, func(t *testing.T) {
+		var made atomic.Int32
+		s := mcpServer(tools{"large": func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			made.Add(1)
+			return answer(ctx, r)
+		}})
+		in, w := io.Pipe()
+		out := &gate{open: make(chan struct{})}
+		served := make(chan error, 1)
+		go func() { served <- Serve(t.Context(), s, in, out, Options{}) }()
+		for id := range requests {
+			_, _ = io.WriteString(w, toolCall(id, "large")+"\n")
+		}
+		_, _ = io.WriteString(w, cancelled(requests-1)+"\n")
+		time.Sleep(time.Second)
+		synctest.Wait()
+		// Those that began before the first was done, and as many as have room.
+		if n := int(made.Load()); n == 0 || n > maxUnsent/size+maxUnsent/answerRoom {
+			t.Errorf("%d answers were made and none is read", n)
+		}
+		close(out.open)
+		synctest.Wait()
+		if n := out.lines.Load(); n < requests-1 {
+			t.Errorf("%d of %d requests are answered once somebody reads", n, requests)
+		}
+		w.Close()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// gate is an output that nobody reads until it is open.
+type gate struct {
+	open  chan struct{}
+	lines atomic.Int32
+}
+
+func (g *gate) Write(p []byte) (int, error) {
+	<-g.open
+	g.lines.Add(1)
+	return len(p), nil
+}
+
+func TestTheEndComesAlsoWhereAnswersWait(t *testing.T) {
+	answer := says(strings.Repeat("x", 1<<20))
+	synctest.Test(t, func(t *testing.T) {
+		in, w := io.Pipe()
+		out := &gate{open: make(chan struct{})}
+		served := make(chan error, 1)
+		go func() { served <- Serve(t.Context(), mcpServer(tools{"large": answer}), in, out, Options{}) }()
+		for id := range 500 {
+			_, _ = io.WriteString(w, toolCall(id, "large")+"\n")
+		}
+		w.Close()
+		began := time.Now()
+		if err := <-served; !errors.Is(err, fault.TimedOut) || time.Since(began) > 5*time.Second {
+			t.Errorf("ended with %v after %v", err, time.Since(began))
+		}
+		close(out.open)
+	})
+}
+
 func TestRequestsBeyondTheQueueAreRefusedWithTheirID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		done := make(chan struct{})

@@ -29,6 +29,7 @@ type conn struct {
 	calls   *calls
 	asks    *asks
 	session *session      // the client's, for what belongs to no request
+	greeted atomic.Bool   // the handshake is done
 	streams atomic.Int64  // subscriptions so far
 	slots   chan struct{} // one for each request being worked on
 	in      *lines

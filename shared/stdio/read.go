@@ -120,6 +120,10 @@ func isInline(m rpc.Message) bool {
 }
 
 func (c *conn) admit(m rpc.Message, line []byte) *call {
+	if isHandshake(m) && c.greeted.Load() {
+		c.refuse(&rpc.Refusal{Code: mcp.INVALID_REQUEST, Text: "the session is initialized already; start the server again for another one", ID: m.ID})
+		return nil
+	}
 	work := &call{Message: m, line: line}
 	var ctx context.Context
 	ctx, work.cancel = context.WithCancelCause(c.base)
@@ -136,6 +140,13 @@ func (c *conn) admit(m rpc.Message, line []byte) *call {
 	return work
 }
 
+// isHandshake is for the request whose capabilities count for all that follow it. If a
+// second one replaced them, whoever gets a line into the stream could have questions asked
+// that the client cannot show, and answer them.
+func isHandshake(m rpc.Message) bool {
+	return m.Method == string(mcp.MethodInitialize) && !m.Modern
+}
+
 // note handles a notification before the next line is looked at, so that what
 // the client tells counts for what it asks afterwards.
 func (c *conn) note(m rpc.Message, line []byte) {
@@ -148,12 +159,22 @@ func (c *conn) note(m rpc.Message, line []byte) {
 func (c *conn) run(work *call) {
 	defer c.calls.end(work)
 	defer work.cancel(errCancelled)
+	room := 0
+	if !isInline(work.Message) && !work.IsListen() {
+		room = c.out.reserve(work.ctx)
+	}
 	s := c.session.forRequest(work.Message, work)
 	response := c.respond(work, s)
 	s.notes.End() // its notifications are written; now the response may be
+	if _, ok := response.(mcp.JSONRPCResponse); ok && isHandshake(work.Message) {
+		c.greeted.Store(true)
+	}
 	line := c.out.lines.Encode(response, work.ID)
+	size := len(line)
+	c.out.count(size - room)
 	c.out.write(line, func() bool { return c.calls.answer(work) })
 	c.out.lines.Back(line)
+	c.out.count(-size)
 	for _, done := range work.after {
 		done()
 	}

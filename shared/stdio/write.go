@@ -1,7 +1,9 @@
 package stdio
 
 import (
+	"context"
 	"io"
+	"sync"
 
 	"github.com/multiollama/mcp-server/shared/rpc"
 )
@@ -15,6 +17,51 @@ type output struct {
 	broken chan struct{} // closed at that moment
 	sealed chan struct{} // closed when nothing may be written any more
 	lines  rpc.Encoder   // makes them
+
+	mu     sync.Mutex
+	unsent int           // bytes of answers that are made, or about to be
+	freed  chan struct{} // closed when there is room again; nil where nobody waits
+}
+
+const (
+	// maxUnsent is how many bytes of answers may wait for a client that does not read.
+	// Above it no further request is begun.
+	maxUnsent = 16 << 20
+
+	// answerRoom is what an answer is taken for before its length is known.
+	answerRoom = 64 << 10
+)
+
+// reserve waits for room for another answer, as long as ctx lasts, and takes it.
+func (o *output) reserve(ctx context.Context) int {
+	for {
+		o.mu.Lock()
+		if o.unsent < maxUnsent || ctx.Err() != nil {
+			o.unsent += answerRoom
+			o.mu.Unlock()
+			return answerRoom
+		}
+		if o.freed == nil {
+			o.freed = make(chan struct{})
+		}
+		freed := o.freed
+		o.mu.Unlock()
+		select {
+		case <-freed:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// count corrects what is unsent.
+func (o *output) count(bytes int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.unsent += bytes
+	if o.unsent < maxUnsent && o.freed != nil {
+		close(o.freed)
+		o.freed = nil
+	}
 }
 
 func newOutput(w io.Writer) *output {

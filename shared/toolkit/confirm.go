@@ -30,7 +30,7 @@ type Question struct {
 const (
 	defaultPatience = 2 * time.Minute
 	maxTitle        = 256     // bytes shown of a title
-	maxQuestion     = 8 << 10 // bytes shown of a text
+	MaxQuestion     = 8 << 10 // bytes shown of a text
 )
 
 // What comes of a question: in Details["answer"] of a refusal, and after "confirm:" in
@@ -221,7 +221,7 @@ const agreeField = "agree"
 func (q Question) form() mcp.ElicitationParams {
 	message := shown(safe.Escape(q.Title), maxTitle)
 	if q.Text != "" {
-		message += "\n\n" + shown(escapeLines(q.Text), maxQuestion)
+		message += "\n\n" + shown(escapeLines(q.Text), MaxQuestion)
 	}
 	return mcp.ElicitationParams{Message: message, RequestedSchema: map[string]any{
 		"type": "object",

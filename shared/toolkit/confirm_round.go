@@ -98,8 +98,11 @@ func (c *call) resume(ctx context.Context, args json.RawMessage, again mcp.Multi
 	return nil
 }
 
-// identity is what a state is bound to: the tool and its arguments.
-func (c *call) identity() digest { return digestOf(c.event.Tool, canonical(c.replies.args)) }
+// identity is what a state is bound to: the client whose calls count together (over HTTP,
+// that of a token), the tool, and its arguments.
+func (c *call) identity() digest {
+	return digestOf(c.counted, c.event.Tool, canonical(c.replies.args))
+}
 
 // canonical is JSON in one spelling: a client may write the same arguments in another
 // order when it sends them again.

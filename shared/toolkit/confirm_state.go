@@ -22,8 +22,8 @@ type number [16]byte
 
 // states gives out request states and takes each back once. A state comes from the
 // client, so nothing in it is believed but for its seal: a key that lives as long as the
-// process. It is bound to the tool, its arguments and the question, and not to a session,
-// for 2026-07-28 has none.
+// process. It is bound to the client, the tool, its arguments and the question, and not to
+// a session, for 2026-07-28 has none.
 type states struct {
 	key  [32]byte
 	mu   sync.Mutex
@@ -38,7 +38,7 @@ func newStates() *states {
 
 // state is what a call is resumed with.
 type state struct {
-	call   digest   // tool and arguments
+	call   digest   // client, tool and arguments
 	asked  digest   // the question
 	agreed []digest // questions before it
 }
@@ -103,7 +103,7 @@ func (s *states) take(now time.Time, sealed string, call digest) (state, *fault.
 		return state{}, badState("the request state was not made by this server, or was changed").Because(errForged)
 	}
 	if digest(raw[callAt:askedAt]) != call {
-		return state{}, badState("the request state is that of another call: the tool or its arguments are not the same")
+		return state{}, badState("the request state is that of another call: the client, the tool or its arguments are not the same")
 	}
 	if end := int64(binary.BigEndian.Uint64(raw[endAt:callAt])); now.UnixMilli() >= end {
 		return state{}, fault.New(fault.Forbidden, "the answer came too late to count", "Call again without a request state; the person is asked anew").With("answer", late)

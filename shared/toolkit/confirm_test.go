@@ -202,7 +202,7 @@ func TestAQuestionCannotHideOrForgeWhatItSays(t *testing.T) {
 		{"a title of two lines", "one\ntwo\r", "", `one\ntwo\r`},
 		{"lines of the text stay", "t", "one\ntwo\u2028\tthree\x00", "t\n\none\ntwo\\u2028\\tthree\\x00"},
 		{"bytes that are no text", "\xff", "", `\xff`},
-		{"the most that is shown", "t", strings.Repeat("x", maxQuestion), "t\n\n" + strings.Repeat("x", maxQuestion)},
+		{"the most that is shown", "t", strings.Repeat("x", MaxQuestion), "t\n\n" + strings.Repeat("x", MaxQuestion)},
 		{"a long text", "t", strings.Repeat("é", 5000) + "; rm -rf /", "t\n\n" + strings.Repeat("é", 3072) + "\n[1818 bytes are not shown here]\n" + strings.Repeat("é", 1019) + "; rm -rf /"},
 	} {
 		if got := (Question{Title: w.title, Text: w.text}).form().Message; got != w.want {

@@ -6,12 +6,13 @@
 //
 // It refuses to call source code executable: what only runs when somebody hands it
 // to an interpreter or a compiler (.js, .py, Makefile) is what a file server is for.
-// A #! line is the difference, since with it the file asks to be run by itself. And
-// it refuses to decide by a wildcard: a type is opened by its full name. It touches
-// memory only.
+// A #! line is the difference, since with it the file asks to be run by itself, and so is
+// an executable bit. And it refuses to decide by a wildcard: a type is opened by its full
+// name. It touches memory only.
 package executable
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -87,13 +88,34 @@ func Types() []string {
 	return slices.Compact(types)
 }
 
-// Judge is Content and then Name. Like them it answers nil where nothing is wrong;
-// that nil is a *fault.Error and must not be returned as an error unasked.
-func (g Guard) Judge(base string, content []byte) *fault.Error {
-	if err := g.Content(content); err != nil {
+// Judge is Content and then Name, and for a file that has an executable bit asks what
+// would run it. Like them it answers nil where nothing is wrong; that nil is a
+// *fault.Error and must not be returned as an error unasked.
+func (g Guard) Judge(base string, content []byte, bit bool) *fault.Error {
+	err := g.Content(content)
+	if err == nil && bit {
+		err = g.withBit(content)
+	}
+	if err != nil {
 		return err.With("name", base)
 	}
 	return g.Name(base)
+}
+
+// withBit judges content that Content let through, of a file that has an executable bit.
+// What the kernel runs itself was judged there. All else it hands back to the shell, which
+// runs it as a script of its own, whatever it was meant to be.
+func (g Guard) withBit(content []byte) *fault.Error {
+	if g.opened[shell] || bytes.HasPrefix(content, []byte("#!")) {
+		return nil
+	}
+	for _, sign := range signatures {
+		if slices.Contains([]string{elf, appImage, mach}, sign.mime) && sign.in(content) {
+			return nil
+		}
+	}
+	return finding{shell, "the file has an executable bit, and a shell runs any text in such a file as a script", "its mode"}.
+		refusal("Have a person take the bit away with chmod -x")
 }
 
 // Content judges the beginning of a file ([Head]) or all of it, in the encoding it

@@ -101,7 +101,7 @@ func TestJudgeLooksAtContentBeforeTheName(t *testing.T) {
 		{"both", "x.exe", "\x7fELF", "the mark of ELF"},
 		{"neither", "notes.txt", "hello", ""},
 	} {
-		err := executable.Guard{}.Judge(c.name, []byte(c.content))
+		err := executable.Guard{}.Judge(c.name, []byte(c.content), false)
 		switch {
 		case c.by == "" && err != nil:
 			t.Errorf("%s: %v", c.what, err)
@@ -113,7 +113,7 @@ func TestJudgeLooksAtContentBeforeTheName(t *testing.T) {
 
 func TestTypesAreOpenedByTheirUsualNamesOneByOne(t *testing.T) {
 	g := opened(t, "Text/X-ShellScript; charset=utf-8")
-	if err := g.Judge("x.sh", []byte("#!/bin/sh\n")); err != nil {
+	if err := g.Judge("x.sh", []byte("#!/bin/sh\n"), false); err != nil {
 		t.Errorf("another name of the type does not open it: %v", err)
 	}
 	if err := g.Name("x.fish"); err == nil {
@@ -156,7 +156,7 @@ func FuzzJudge(f *testing.F) {
 				t.Errorf("%q is no script behind a byte-order mark", content)
 			}
 		}
-		if (g.Judge(name, content) == nil) != (g.Content(content) == nil && g.Name(name) == nil) {
+		if (g.Judge(name, content, false) == nil) != (g.Content(content) == nil && g.Name(name) == nil) {
 			t.Errorf("%q, %q: Judge is not both together", name, content)
 		}
 		if g.Name(name) == nil {
@@ -168,4 +168,41 @@ func FuzzJudge(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestAnExecutableBitMakesAScriptOfAnyText(t *testing.T) {
+	guards := map[string]executable.Guard{"nothing": {}}
+	for _, mime := range []string{"application/x-sh", "text/x-python", "application/x-elf", "application/x-desktop", "application/java-archive"} {
+		g, err := executable.New([]string{mime})
+		if err != nil {
+			t.Fatal(err)
+		}
+		guards[mime] = g
+	}
+	const python, wide, launcher, program = "#!/usr/bin/python3\n", "\xef\xbb\xbf#!/usr/bin/python3\nid\n", "[Desktop Entry]\n", "\x7fELF\x02\x01\x01"
+	for _, c := range []struct {
+		what, opened, content string
+		written               bool // with the bit
+	}{
+		{"text", "nothing", "rm -rf x\n", false},
+		{"nothing", "nothing", "", false},
+		{"text, with shell scripts allowed", "application/x-sh", "rm -rf x\n", true},
+		{"text, with another type allowed", "text/x-python", "rm -rf x\n", false},
+		{"a script, with its type allowed", "text/x-python", python, true},
+		{"a script that the kernel does not know as one", "text/x-python", wide, false},
+		{"a #! line that is not the first", "text/x-python", "\n" + python, false},
+		{"an attribute of Rust", "nothing", "#[no_std]\n", false},
+		{"a program, with its type allowed", "application/x-elf", program, true},
+		{"a launcher, with its type allowed", "application/x-desktop", launcher, false},
+		{"an archive, with its type allowed", "application/java-archive", member("META-INF/MANIFEST.MF"), false},
+	} {
+		g := guards[c.opened]
+		if err := g.Judge("x", []byte(c.content), false); err != nil {
+			t.Errorf("%s: refused without the bit: %v", c.what, err)
+		}
+		err := g.Judge("x", []byte(c.content), true)
+		if (err == nil) != c.written || err != nil && (!errors.Is(err, fault.Forbidden) || err.Details["mimeType"] != "application/x-sh") {
+			t.Errorf("%s: %v", c.what, err)
+		}
+	}
 }

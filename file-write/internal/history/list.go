@@ -21,11 +21,14 @@ type Filter struct {
 	Beneath []string  // one of these directories, absolute and clean, or in one; nil is anywhere, and none of them nowhere
 	Since   time.Time // this moment or later, by the clock as it was then
 	Limit   int       // at most so many; 0 is no limit
+
+	Only func(Change) bool // those that it takes; nil takes all. It must not use the Store
 }
 
 func (f Filter) wants(c Change) bool {
 	return (f.Path == "" || f.Path == c.Path) && (f.Since.IsZero() || !c.Time.Before(f.Since)) &&
-		(f.Beneath == nil || slices.ContainsFunc(f.Beneath, func(dir string) bool { return beneath(dir, c.Path) }))
+		(f.Beneath == nil || slices.ContainsFunc(f.Beneath, func(dir string) bool { return beneath(dir, c.Path) })) &&
+		(f.Only == nil || f.Only(c))
 }
 
 // beneath goes by whole components: /w-evil is not beneath /w.

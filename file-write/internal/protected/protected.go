@@ -1,10 +1,11 @@
 // Package protected says which paths are protected: a file there can run code later,
 // on an occasion at which nobody asks for it.
 //
-// It refuses to look at content, and to be told more than a path: what is protected
-// is protected whether it exists or not, and everything beneath it too. The person
-// who runs the server opens one thing after the other; a name that opens a directory
-// does not open what is protected for itself deeper down. It touches memory only.
+// It refuses to look at content, that of a HEAD of git aside, and to be told more than
+// a path: what is protected is protected whether it exists or not, and everything beneath
+// it too. The person who runs the server opens one thing after the other; a name that
+// opens a directory does not open what is protected for itself deeper down. It touches
+// memory only.
 package protected
 
 import (

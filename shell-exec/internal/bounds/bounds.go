@@ -131,8 +131,16 @@ func (b *Bounds) directories(ctx context.Context, dirs []string) error {
 		}
 		names[i] = name
 	}
-	var err error
-	b.Scope, err = b.Scope.Narrow(names)
+	narrow, err := b.Scope.Narrow(names)
+	if err != nil {
+		return err
+	}
+	roots, err := narrow.Roots(ctx)
+	if err != nil {
+		return err
+	}
+	b.Scope = narrow
+	_, err = roots.Grants() // opened now: what takes their names later is not allowed
 	return err
 }
 

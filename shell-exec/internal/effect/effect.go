@@ -44,6 +44,10 @@ type Effect struct {
 	Command int          // the index in Report.Commands, or -1
 	Via     []string     // what wraps the command: "sudo", "bash -c"
 	Span    cmdline.Span // in the text that was given
+
+	// Path is the one file that would be opened, absolute and with its links, where
+	// exactly one is known and opening it is all that is done.
+	Path string
 }
 
 // Command is one program that would be started.
@@ -60,9 +64,10 @@ type Command struct {
 type Report struct {
 	Effects    []Effect
 	Commands   []Command
-	Unreadable error // why the text as a whole could not be read
-	Lasting    bool  // later texts at the same prompt must be judged with this one as their past
-	Steps      int   // the work that it took
+	Unreadable error    // why the text as a whole could not be read
+	Lasting    bool     // later texts at the same prompt must be judged with this one as their past
+	Alone      []string // the words of a text that is one command and nothing else; see alone
+	Steps      int      // the work that it took
 }
 
 // OfText reads a script.
@@ -78,6 +83,7 @@ func OfText(w World, text string) (Report, error) {
 		}
 		r.whole(s, text)
 		r.report.Lasting = r.lasting(text)
+		r.report.Alone = alone(text, w.Grammar)
 	})
 	return r.report, nil
 }
@@ -95,6 +101,7 @@ func OfArgv(w World, argv []string) (Report, error) {
 	}
 	s.exact, s.outer = false, cmdline.Span{End: max(at-1, 0)}
 	r.guarded(s, at, func() { r.argv(s, words) })
+	r.report.Alone = slices.Clone(argv)
 	return r.report, nil
 }
 

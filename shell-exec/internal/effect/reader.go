@@ -66,6 +66,7 @@ type invocation struct {
 type same struct {
 	kind Kind
 	why  string
+	path string
 	span cmdline.Span
 }
 
@@ -87,11 +88,24 @@ func (r *reader) flag(s *scope, kind Kind, why string, span cmdline.Span) {
 }
 
 func (r *reader) advise(s *scope, kind Kind, why, do string, span cmdline.Span) {
-	if s.container && isFileKind(kind) {
-		kind = ContainerFiles
+	r.add(s, Effect{Kind: kind, Why: why, Do: do, Span: span})
+}
+
+// flagFile is flag for what happens to w when it is opened.
+func (r *reader) flagFile(s *scope, kind Kind, why string, w cmdline.Word) {
+	e := Effect{Kind: kind, Why: why, Span: w.Span}
+	if p, all, ok := place.Absolute(s.dir, w.Text); ok && !all && !strings.ContainsFunc(p, cmdline.IsMark) {
+		e.Path = p
 	}
-	key := same{kind, why, span}
-	if r.seen[key] || len(r.report.Effects) >= maxEffects && kind != TooLarge {
+	r.add(s, e)
+}
+
+func (r *reader) add(s *scope, e Effect) {
+	if s.container && isFileKind(e.Kind) {
+		e.Kind, e.Path = ContainerFiles, ""
+	}
+	key := same{e.Kind, e.Why, e.Path, e.Span}
+	if r.seen[key] || len(r.report.Effects) >= maxEffects && e.Kind != TooLarge {
 		if len(r.report.Effects) >= maxEffects && !r.tooBig {
 			r.steps = maxSteps
 			r.spend(s, 1)
@@ -99,7 +113,8 @@ func (r *reader) advise(s *scope, kind Kind, why, do string, span cmdline.Span) 
 		return
 	}
 	r.seen[key] = true
-	r.report.Effects = append(r.report.Effects, Effect{Kind: kind, Why: why, Do: do, Command: r.current, Via: s.via, Span: span})
+	e.Command, e.Via = r.current, s.via
+	r.report.Effects = append(r.report.Effects, e)
 }
 
 func isFileKind(k Kind) bool {

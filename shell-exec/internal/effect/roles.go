@@ -169,11 +169,11 @@ func (r *reader) write(s *scope, w cmdline.Word, how string) {
 	case place.Disk:
 		r.flag(s, DestroyDisk, what+": a disk", w.Span)
 	case place.Startup, place.Secret:
-		r.writeLogin(s, w, what)
+		r.writeLogin(s, w, how, what)
 	case place.History, place.Repository, place.Trigger:
 		r.flag(s, WriteTrigger, what+": what git, an editor or an agent may run later", w.Span)
 	case place.Outside:
-		r.flag(s, WriteOutside, what+": outside the workspace", w.Span)
+		r.writeOutside(s, WriteOutside, w, how, what+": outside the workspace")
 	case place.Unknown:
 		if w.Text != "" {
 			r.flag(s, WriteUnknown, what+": it is not known before where that is", w.Span)
@@ -182,17 +182,27 @@ func (r *reader) write(s *scope, w cmdline.Word, how string) {
 }
 
 // writeLogin: what is run at a login, and what lets somebody log in.
-func (r *reader) writeLogin(s *scope, w cmdline.Word, what string) {
+func (r *reader) writeLogin(s *scope, w cmdline.Word, how, what string) {
 	switch {
 	case strings.HasPrefix(r.places.Leads(s.dir, w.Text), "/etc/"):
 		r.flag(s, WriteAccounts, what+": accounts of the machine", w.Span)
 	case strings.HasSuffix(w.Text, "authorized_keys"):
 		r.flag(s, WriteAccounts, what+": lets others log in", w.Span)
 	case r.places.Of(s.dir, w.Text, true) == place.Secret:
-		r.flag(s, WriteOutside, what+": where credentials are", w.Span)
+		r.writeOutside(s, WriteOutside, w, how, what+": where credentials are")
 	default:
-		r.flag(s, WriteStartup, what+": what later shells or logins run", w.Span)
+		r.writeOutside(s, WriteStartup, w, how, what+": what later shells or logins run")
 	}
+}
+
+// writeOutside: a redirection, tee, and dd write to a file by opening it; others replace
+// it, or do more.
+func (r *reader) writeOutside(s *scope, kind Kind, w cmdline.Word, how, why string) {
+	if how == "tee" || how == "dd of=" || strings.Trim(how, "<>&|") == "" {
+		r.flagFile(s, kind, why, w)
+		return
+	}
+	r.flag(s, kind, why, w.Span)
 }
 
 // writeVital: a file that is put into a directory of the system, or only above the workspace.
@@ -222,7 +232,7 @@ func (r *reader) read(s *scope, w cmdline.Word) bool {
 	if w.Text == "" || r.places.Of(s.dir, w.Text, true) != place.Secret {
 		return false
 	}
-	r.flag(s, ReadSecret, "reads credentials: "+cmdline.Show(w.Text), w.Span)
+	r.flagFile(s, ReadSecret, "reads credentials: "+cmdline.Show(w.Text), w)
 	return true
 }
 

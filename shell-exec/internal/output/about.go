@@ -91,7 +91,7 @@ func (s *Store) about(run string) (record, error) {
 	}
 	r, ok := decode(b)
 	if !ok {
-		return record{}, unknown(run)
+		return record{}, unknown(id(run, Combined))
 	}
 	return r, nil
 }
@@ -100,7 +100,7 @@ func (s *Store) about(run string) (record, error) {
 func (s *Store) openPart(run, part string) (*os.File, error) {
 	f, err := s.root.Open(fileName(run, part))
 	if os.IsNotExist(err) {
-		return nil, unknown(run)
+		return nil, unknown(id(run, Combined))
 	}
 	return f, failed("read", err)
 }

@@ -51,7 +51,7 @@ func (s *Store) List(f Filter) ([]Info, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	all, err := s.runs()
+	all, err := s.runs(s.project)
 	if err != nil {
 		return nil, 0, failed("read", err)
 	}
@@ -102,7 +102,7 @@ func (s *Store) outputs(run string) ([]Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	base := Info{Run: run, ExecutionID: r.begun.ExecutionID, Begun: r.begun.Time, State: state, Detached: r.begun.Detached, Note: r.note}
+	base := Info{Run: id(run, Combined), ExecutionID: r.begun.ExecutionID, Begun: r.begun.Time, State: state, Detached: r.begun.Detached, Note: r.note}
 	if r.ended != nil {
 		base.Ended = r.ended.Time
 	}
@@ -194,7 +194,7 @@ func (s *Store) Delete(ctx context.Context, ids []string, confirmed bool) (Delet
 }
 
 func (s *Store) delete(id string) error {
-	run, t, err := parse(id)
+	run, t, err := s.parse(id)
 	if err != nil {
 		return err
 	}

@@ -76,7 +76,7 @@ func FuzzOrder(f *testing.F) {
 }
 
 func BenchmarkForgottenRun(b *testing.B) {
-	s, err := output.Open(b.TempDir(), output.Limits{}, time.Now)
+	s, err := output.Open(b.TempDir(), "p", output.Limits{}, time.Now)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func BenchmarkForgottenRun(b *testing.B) {
 }
 
 func BenchmarkRun(b *testing.B) {
-	s, err := output.Open(b.TempDir(), output.Limits{}, time.Now)
+	s, err := output.Open(b.TempDir(), "p", output.Limits{}, time.Now)
 	if err != nil {
 		b.Fatal(err)
 	}

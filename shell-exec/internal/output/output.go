@@ -2,10 +2,13 @@
 // the newest lines (Newest), and to the last byte, on disk (Store). A store is a directory of its own, which several
 // processes may share:
 //
-//	lock         locked while a run begins or goes
-//	RUN.about    lines of JSON: that the run began, notes about it, that it ended; locked by who writes the outputs
-//	RUN.stdout   what came, as it came; likewise RUN.stderr and RUN.log
-//	RUN.order    where stdout and stderr took turns, if both said something
+//	lock                 locked while a run begins or goes
+//	PROJECT/RUN.about    lines of JSON: that the run began, notes about it, that it ended; locked by who writes the outputs
+//	PROJECT/RUN.stdout   what came, as it came; likewise RUN.stderr and RUN.log
+//	PROJECT/RUN.order    where stdout and stderr took turns, if both said something
+//
+// A Store lists, reads and removes the runs of its own project only. The limits are for all projects together, so what is
+// over them goes wherever it lies.
 //
 // It refuses to open what a client names: an id is taken apart into random letters and one of a few words, and every file
 // is opened through the store's directory. It refuses to let a command fail, wait or fill the disk because of its output:

@@ -24,7 +24,7 @@ func init() {
 }
 
 func childRun(dir, name string, l output.Limits) (*output.Store, *output.Run, error) {
-	s, err := output.Open(dir, l, time.Now)
+	s, err := output.Open(dir, "p", l, time.Now)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -109,7 +109,7 @@ func manyChild(args []string) error {
 	if err != nil {
 		return err
 	}
-	s, err := output.Open(args[0], small(), time.Now)
+	s, err := output.Open(args[0], "p", small(), time.Now)
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func misread(s *output.Store, i output.Info) string {
 
 // detachChild DIR starts a command that outlives it; what it reads comes from file 3.
 func detachChild(args []string) error {
-	s, err := output.Open(args[0], output.Limits{}, time.Now)
+	s, err := output.Open(args[0], "p", output.Limits{}, time.Now)
 	if err != nil {
 		return err
 	}

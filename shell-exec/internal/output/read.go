@@ -63,7 +63,7 @@ func (s *Store) Read(id string, w Window) (Page, error) {
 	if err != nil {
 		return Page{}, err
 	}
-	run, t, err := parse(id)
+	run, t, err := s.parse(id)
 	if err != nil {
 		return Page{}, err
 	}

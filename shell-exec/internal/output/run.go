@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
+	"path"
 	"strings"
 	"sync"
 
@@ -64,7 +66,7 @@ func (s *Store) Begin(ctx context.Context, a About) (*Run, error) {
 // at its End. Until then no list has it. A short command whose output was answered in full ends with Forget, and leaves
 // nothing.
 func (s *Store) Later(a About) *Run {
-	return &Run{store: s, id: newID(), told: begun{Time: s.clock().UTC().Round(0), ExecutionID: a.ExecutionID,
+	return &Run{store: s, id: s.newRun(), told: begun{Time: s.clock().UTC().Round(0), ExecutionID: a.ExecutionID,
 		Name: shorten(a.Name, mostName), Detached: a.Detached}}
 }
 
@@ -116,6 +118,9 @@ func (s *Store) begin(ctx context.Context, run string, first []byte) (f *os.File
 
 // create makes and locks the file about a run. The store is locked, so that nobody finds the one without the other.
 func (s *Store) create(ctx context.Context, run string, first []byte) (*os.File, error) {
+	if err := s.root.Mkdir(s.project, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
 	f, err := s.makePart(run, aboutName)
 	if err != nil {
 		return nil, err
@@ -143,7 +148,7 @@ func shorten(text string, most int) string {
 }
 
 // ID is the output_id of what Stdout and Stderr say together.
-func (r *Run) ID() string { return r.id }
+func (r *Run) ID() string { return id(r.id, Combined) }
 
 // OutputID is the output_id of one type of output.
 func (r *Run) OutputID(t Type) string { return id(r.id, t) }
@@ -390,6 +395,7 @@ func (s *Store) End(ctx context.Context, run string, text json.RawMessage) error
 	if !validRun(run) {
 		return unknown(run)
 	}
+	run = path.Join(s.project, run)
 	return s.locked(ctx, func() error {
 		r, err := s.about(run)
 		if err != nil || r.ended != nil {

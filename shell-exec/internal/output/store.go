@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"os"
+	"path"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,9 +32,10 @@ type Limits struct {
 
 // Store is an open store; its methods may be called from several goroutines.
 type Store struct {
-	root   *os.Root
-	limits Limits
-	clock  func() time.Time
+	root    *os.Root
+	project string // the directory in it of the runs of this store
+	limits  Limits
+	clock   func() time.Time
 
 	mostTurns int
 
@@ -45,14 +47,17 @@ type Store struct {
 	full  atomic.Bool  // at the last look too much was there, and nothing could go
 }
 
-// Open opens the store in dir, which is created, and its parents too, for this user alone (0700). Runs over the limits
-// go, and leftovers of crashes are removed. Limits below zero are fault.Misconfigured. Where a platform has no file
+// Open opens the store of a project in dir, which is created, and its parents too, for this user alone (0700). Runs over the
+// limits go, those of all projects counted, and leftovers of crashes are removed. Limits below zero are fault.Misconfigured. Where a platform has no file
 // locks the answer is fault.Unavailable.
-func Open(dir string, l Limits, clock func() time.Time) (*Store, error) {
+func Open(dir, project string, l Limits, clock func() time.Time) (*Store, error) {
 	if l.Stream < 0 || l.Total < 0 || l.Runs < 0 {
 		return nil, fault.New(fault.Misconfigured, "the limits of the stored outputs are below zero", "Give limits of zero or more")
 	}
-	s := &Store{limits: l.withDefaults(), clock: clock, mostTurns: mostTurns}
+	if !validProject(project) {
+		return nil, fault.New(fault.Internal, "the stored outputs have no project", "")
+	}
+	s := &Store{project: project, limits: l.withDefaults(), clock: clock, mostTurns: mostTurns}
 	if err := s.open(dir); err != nil {
 		return nil, failed("opened", err)
 	}
@@ -148,25 +153,32 @@ const (
 // streams are the types that have a file, in their order in a run.
 func streams() []Type { return []Type{Stdout, Stderr, Log} }
 
-func newID() string { return strings.ToLower(rand.Text()) }
+// newRun is a run of the store's project: the way to its files, but for what they end with.
+func (s *Store) newRun() string { return path.Join(s.project, strings.ToLower(rand.Text())) }
 
 func fileName(run, part string) string { return run + "." + part }
 
-// validRun says whether id looks like one of newID's.
+// validProject says whether a word can be the directory of a project.
+func validProject(word string) bool {
+	return word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
+}
+
+// validRun says whether id looks like one of newRun's, without its project.
 func validRun(id string) bool {
 	return len(id) == 26 && strings.Trim(id, "abcdefghijklmnopqrstuvwxyz234567") == ""
 }
 
 // id is what a client calls an output: the run alone for what is combined, with the stream for that alone.
 func id(run string, t Type) string {
+	run = path.Base(run)
 	if t == Combined {
 		return run
 	}
 	return fileName(run, string(t))
 }
 
-// parse is the only way from a client's words to names of files.
-func parse(id string) (run string, t Type, err error) {
+// parse is the only way from a client's words to names of files. They lie in the store's project.
+func (s *Store) parse(id string) (run string, t Type, err error) {
 	run, stream, cut := strings.Cut(id, ".")
 	t = Combined
 	if cut {
@@ -175,7 +187,7 @@ func parse(id string) (run string, t Type, err error) {
 	if !validRun(run) || cut && t.index() < 0 {
 		return "", "", unknown(id)
 	}
-	return run, t, nil
+	return path.Join(s.project, run), t, nil
 }
 
 // index is the place of t among streams, or -1.

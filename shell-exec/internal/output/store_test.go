@@ -5,9 +5,12 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -307,7 +310,7 @@ func TestWhatMakesNoSenseIsRefused(t *testing.T) {
 		return err
 	}
 	capture := func(n int) error { _, err := output.NewCapture(n); return err }
-	opened := func(l output.Limits) error { _, err := output.Open(w.dir, l, time.Now); return err }
+	opened := func(l output.Limits) error { _, err := output.Open(w.dir, "p", l, time.Now); return err }
 	other := strings.Repeat("a", 26)
 	for _, c := range []struct {
 		what string
@@ -505,7 +508,7 @@ func TestLeftoversAndDamageHideNothingElse(t *testing.T) {
 	good, bad := w.ran(s, "good", "text"), w.ran(s, "bad", "text")
 	s.Close()
 	left := strings.Repeat("c", 26) + ".stdout"
-	for name, text := range map[string]string{bad.ID() + ".about": "\x00\x00\x00", left: "left", "somebody's": "file"} {
+	for name, text := range map[string]string{"p/" + bad.ID() + ".about": "\x00\x00\x00", "p/" + left: "left", "somebody's": "file"} {
 		if err := os.WriteFile(filepath.Join(w.dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -556,5 +559,82 @@ func TestOneGigabyteTakesLittleMemory(t *testing.T) {
 	t.Logf("at most %d MB", most>>20)
 	if most > 32<<20 {
 		t.Errorf("%d MB were in use", most>>20)
+	}
+}
+
+func TestAnotherProjectHasNothingToDoWithIt(t *testing.T) {
+	w := newWorld(t)
+	ours := w.open(output.Limits{})
+	r := w.ran(ours, "secret", "hunter2")
+	going := w.begin(ours, "going")
+	w.write(going, output.Stdout, "hunter3")
+	other := w.of("q", output.Limits{})
+	if got := w.names(other, output.Filter{}); got != "" {
+		t.Errorf("it lists %s", got)
+	}
+	if got := w.names(other, output.Filter{ExecutionID: "exec-secret"}); got != "" {
+		t.Errorf("by its execution it lists %s", got)
+	}
+	for _, id := range []string{r.ID(), r.OutputID(output.Stdout), going.ID(), "p/" + r.ID(), "../p/" + r.ID(), "..", ".", "p"} {
+		_, err := other.Read(id, output.Window{})
+		refused(t, err, fault.NotFound)
+		d, err := other.Delete(t.Context(), []string{id}, true)
+		if err != nil || len(d.Failed) != 1 || !errors.Is(d.Failed[0].Err, fault.NotFound) {
+			t.Errorf("%s is deleted: %+v, %v", id, d, err)
+		}
+		if err := other.End(t.Context(), id, nil); !errors.Is(err, fault.NotFound) {
+			t.Errorf("%s is ended: %v", id, err)
+		}
+	}
+	again := w.open(output.Limits{}) // a second server of the same project
+	if w.read(again, r.ID()) != "hunter2" || w.read(again, going.ID()) != "hunter3" {
+		t.Error("its own project does not read it")
+	}
+	if d, err := again.Delete(t.Context(), []string{r.ID()}, true); err != nil || len(d.Deleted) != 1 {
+		t.Errorf("its own project does not delete it: %+v, %v", d, err)
+	}
+}
+
+func TestTheLimitsAreForAllProjectsTogether(t *testing.T) {
+	w := newWorld(t)
+	for i := range 6 {
+		w.ran(w.of(fmt.Sprint("p", i), output.Limits{}), "x", strings.Repeat("x", 1000))
+	}
+	last := w.of("last", output.Limits{Total: 5000})
+	r := w.ran(last, "mine", "text")
+	var left []string
+	for _, name := range w.files() {
+		if strings.HasSuffix(name, ".stdout") {
+			left = append(left, strings.Split(name, "/")[0])
+		}
+	}
+	if slices.Sort(left); !slices.Equal(left, []string{"last", "p2", "p3", "p4", "p5"}) {
+		t.Errorf("left are %v", left)
+	}
+	if w.read(last, r.ID()) != "text" {
+		t.Error("the newest has gone")
+	}
+	if _, err := os.Lstat(filepath.Join(w.dir, "p0")); !os.IsNotExist(err) {
+		t.Errorf("an empty project keeps its directory: %v", err)
+	}
+}
+
+func TestOutputsOfNoProjectGo(t *testing.T) {
+	w := newWorld(t)
+	s := w.open(output.Limits{})
+	r := w.ran(s, "old", "text")
+	for _, name := range w.files() {
+		if strings.HasPrefix(name, "p/") {
+			if err := os.Rename(filepath.Join(w.dir, name), filepath.Join(w.dir, filepath.Base(name))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	s.Close()
+	s = w.open(output.Limits{})
+	_, err := s.Read(r.ID(), output.Window{})
+	refused(t, err, fault.NotFound)
+	if got := w.files(); !slices.Equal(got, []string{"lock"}) {
+		t.Errorf("there are %v", got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 type found struct {
 	run   string
 	known bool // there is a file about it
+	owned bool // by a project
 	bytes int64
 	last  time.Time // when one of its files was written to last
 }
@@ -23,7 +25,7 @@ type found struct {
 func (s *Store) sweep() error {
 	s.added.Store(0)
 	s.begun.Store(0)
-	all, err := s.runs()
+	all, projects, err := s.everything()
 	if err != nil {
 		return err
 	}
@@ -36,7 +38,7 @@ func (s *Store) sweep() error {
 		return cmp.Or(a.last.Compare(b.last), strings.Compare(a.run, b.run))
 	})
 	for _, r := range all {
-		if r.known && total <= s.limits.Total && count <= s.limits.Runs {
+		if r.known && r.owned && total <= s.limits.Total && count <= s.limits.Runs {
 			continue
 		}
 		gone, err := s.removeEnded(r)
@@ -48,13 +50,41 @@ func (s *Store) sweep() error {
 			count--
 		}
 	}
+	for _, p := range projects {
+		_ = s.root.Remove(p) // goes only where nothing is in it
+	}
 	s.full.Store(total > s.limits.Total)
 	return nil
 }
 
-// runs looks at all files of the store. What does not look like one of ours is left alone.
-func (s *Store) runs() ([]found, error) {
+// everything is the runs of all projects, and where they are. What lies outside of every project, as an earlier version had
+// it, is nobody's.
+func (s *Store) everything() (all []found, projects []string, err error) {
 	entries, err := fs.ReadDir(s.root.FS(), ".")
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range entries {
+		if e.IsDir() && validProject(e.Name()) {
+			projects = append(projects, e.Name())
+		}
+	}
+	for _, dir := range append(projects, ".") {
+		runs, err := s.runs(dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, runs...)
+	}
+	return all, projects, nil
+}
+
+// runs looks at all files of a project; none is where it has no directory. What does not look like one of ours is left alone.
+func (s *Store) runs(project string) ([]found, error) {
+	entries, err := fs.ReadDir(s.root.FS(), project)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -71,8 +101,9 @@ func (s *Store) runs() ([]found, error) {
 		if err != nil {
 			return nil, err
 		}
+		run = path.Join(project, run)
 		if len(all) == 0 || all[len(all)-1].run != run {
-			all = append(all, found{run: run})
+			all = append(all, found{run: run, owned: project != "."})
 		}
 		all[len(all)-1].add(part, info)
 	}

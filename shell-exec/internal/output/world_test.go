@@ -3,6 +3,7 @@ package output_test
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,9 +31,12 @@ func newWorld(t *testing.T) *world {
 	return &world{t, filepath.Join(t.TempDir(), "state", "outputs"), time.Date(2026, 7, 28, 12, 0, 0, 0, time.UTC)}
 }
 
-func (w *world) open(l output.Limits) *output.Store {
+func (w *world) open(l output.Limits) *output.Store { return w.of("p", l) }
+
+// of is the store as a server of a project has it.
+func (w *world) of(project string, l output.Limits) *output.Store {
 	w.Helper()
-	s, err := output.Open(w.dir, l, func() time.Time { return w.now })
+	s, err := output.Open(w.dir, project, l, func() time.Time { return w.now })
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -78,7 +82,7 @@ func (w *world) ran(s *output.Store, name, text string) *output.Run {
 // age gives the files of a run the times of the world's clock.
 func (w *world) age(r *output.Run) {
 	for _, name := range w.files() {
-		if strings.HasPrefix(name, r.ID()) {
+		if strings.HasPrefix(name, "p/"+r.ID()) {
 			if err := os.Chtimes(filepath.Join(w.dir, name), w.now, w.now); err != nil {
 				w.Fatal(err)
 			}
@@ -135,15 +139,18 @@ func (w *world) info(s *output.Store, id string) output.Info {
 	return all[i]
 }
 
+// files are the names of all files of the store, with the project's directory.
 func (w *world) files() []string {
 	w.Helper()
-	entries, err := os.ReadDir(w.dir)
+	var names []string
+	err := fs.WalkDir(os.DirFS(w.dir), ".", func(name string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			names = append(names, name)
+		}
+		return err
+	})
 	if err != nil {
 		w.Fatal(err)
-	}
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name())
 	}
 	return names
 }

@@ -23,7 +23,12 @@ type Finding struct {
 	Via     []string // what wraps it
 	Span    cmdline.Span
 
-	outside bool // a directory is what is wrong
+	Opens  string // the file that a yes opens for the command; "" for none
+	Writes bool   // to be changed, not only read
+
+	path    string // the one file that it is about, if that is known
+	outside bool   // a directory is what is wrong
+	vain    bool   // it would be asked, but a yes could not bring it about
 }
 
 func (f Finding) name() string {
@@ -42,13 +47,16 @@ type Decision struct {
 	id       string
 
 	incomplete, lasting bool
+
+	alone  []string // the words, where it is one command and nothing else
+	lifted bool     // a yes has it run outside the sandbox
 }
 
 func (d *Decision) add(f Finding) { d.findings = append(d.findings, f) }
 
 // sealed sorts the findings and fixes what the decision is about.
 func (d *Decision) sealed() Decision {
-	slices.SortStableFunc(d.findings, func(a, b Finding) int { return int(b.Verdict) - int(a.Verdict) })
+	slices.SortStableFunc(d.findings, func(a, b Finding) int { return b.rank() - a.rank() })
 	d.verdict = Allow
 	if len(d.findings) > 0 {
 		d.verdict = max(Allow, d.findings[0].Verdict)
@@ -57,25 +65,24 @@ func (d *Decision) sealed() Decision {
 	return *d
 }
 
+// rank is higher for what is stricter: what is asked in vain comes after what is refused
+// in any case.
+func (f Finding) rank() int {
+	if f.vain {
+		return 2*int(f.Verdict) - 1
+	}
+	return 2 * int(f.Verdict)
+}
+
 // digest covers all that the command will be started with, and why it was asked for.
 func (d *Decision) digest() string {
 	r := d.request
-	data, err := json.Marshal([]any{r.Text, r.Argv, r.Shell, r.Dir, r.Home, r.Workspace, r.Env, r.Input, r.Terminal, r.Typed, r.Past, d.asked()})
+	data, err := json.Marshal([]any{r.Text, r.Argv, r.Shell, r.Dir, r.Home, r.Workspace, r.Env, r.Input, r.Terminal, r.Typed, r.Past, r.Given, r.Hold, d.lifted, d.Asked()})
 	if err != nil { // strings and maps of strings can always be written
 		return ""
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
-}
-
-func (d *Decision) asked() []string {
-	var all []string
-	for _, f := range d.findings {
-		if f.Verdict == Ask {
-			all = append(all, f.Rule+": "+f.Why)
-		}
-	}
-	return all
 }
 
 // Verdict is what is done.
@@ -126,7 +133,7 @@ func (d Decision) Confirmed(id string) (Command, error) {
 	if id == "" || id != d.id {
 		return Command{}, fault.New(fault.Forbidden, "the person has agreed to another command than this one", "Ask again for this one")
 	}
-	return Command{request: d.request, approved: true}, nil
+	return Command{request: d.request, approved: true, alone: d.Lifted()}, nil
 }
 
 func (d Decision) first() Finding {
@@ -139,7 +146,10 @@ func (d Decision) first() Finding {
 func (d Decision) refusal() error {
 	f := d.first()
 	code := fault.DangerousCommand
-	if f.outside {
+	switch {
+	case f.vain:
+		code = fault.Forbidden
+	case f.outside:
 		code = fault.OutsideAllowed
 	}
 	return f.fault(code, "the command is refused: "+f.Why, f.Do)
@@ -147,11 +157,15 @@ func (d Decision) refusal() error {
 
 func (d Decision) needsConsent() error {
 	f := d.first()
-	do := "Do it another way, or ask the person who runs this server to allow it with " + f.allowing()
-	if f.Do != "" {
-		do = f.Do + ", or ask the person who runs this server to allow it with " + f.allowing()
+	allow := f.allowing()
+	if d.lifted || f.Opens != "" {
+		allow = "a confirmation" // a rule would let it start, and the sandbox would stop it
 	}
-	return f.fault(fault.Forbidden, "the command needs the person's consent: "+f.Why, do).With("allow_with", f.allowing())
+	do := "Do it another way, or ask the person who runs this server to allow it with " + allow
+	if f.Do != "" {
+		do = f.Do + ", or ask the person who runs this server to allow it with " + allow
+	}
+	return f.fault(fault.Forbidden, "the command needs the person's consent: "+f.Why, do).With("allow_with", allow)
 }
 
 // allowing is the rule that would make the question unnecessary.
@@ -187,6 +201,7 @@ func (f Finding) fault(code fault.Code, msg, do string) *fault.Error {
 type Command struct {
 	request  Request
 	approved bool
+	alone    []string // started as it is, without a shell, outside the sandbox
 }
 
 // Launch is what to start, and where.
@@ -208,6 +223,9 @@ func (c Command) Launch() (Launch, error) {
 		return Launch{}, fault.New(fault.Forbidden, "what is typed at a prompt is not started by itself", "Type it, or ask for a command")
 	}
 	argv := r.Argv
+	if len(c.alone) > 0 {
+		argv = c.alone
+	}
 	if len(argv) == 0 {
 		switch {
 		case r.Shell.Path == "":

@@ -62,6 +62,8 @@ type Request struct {
 	Env       map[string]string // the whole environment
 	Input     string            // what is on standard input
 	Links     place.Links       // where links lead; may be nil
+	Given     map[string]string // of Env, what the client chose
+	Hold      Hold              // what will hold it
 
 	// Terminal says that a shell that Argv names will be typed at, and that what is typed
 	// will be judged: without options that run something it is no code of its own.
@@ -101,7 +103,9 @@ func (p *Policy) Judge(r Request) Decision {
 	}
 	d.commands = report.Commands
 	d.incomplete, d.lasting = isIncomplete(report.Unreadable), report.Lasting
+	d.alone, d.lifted = report.Alone, r.lifted(report.Alone)
 	p.weigh(&d, report)
+	d.weighConsent()
 	return d.sealed()
 }
 
@@ -131,7 +135,7 @@ func (p *Policy) weigh(d *Decision, report effect.Report) {
 		p.weighCommand(d, c, ruled[i])
 	}
 	for _, e := range report.Effects {
-		f := Finding{Verdict: p.Effect(e.Kind), Rule: string(e.Kind), Effect: e.Kind, Why: e.Why, Do: e.Do, Via: e.Via, Span: e.Span}
+		f := Finding{Verdict: p.Effect(e.Kind), Rule: string(e.Kind), Effect: e.Kind, Why: e.Why, Do: e.Do, Via: e.Via, Span: e.Span, path: e.Path}
 		if f.Do == "" {
 			f.Do = p.advice[e.Kind]
 		}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/multiollama/mcp-server/shared/confine"
+	"github.com/multiollama/mcp-server/shared/mcptest"
 	"github.com/multiollama/mcp-server/shell-exec/internal/output"
 	"github.com/multiollama/mcp-server/shell-exec/internal/process"
 	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
@@ -16,7 +18,7 @@ import (
 func BenchmarkEcho(b *testing.B) {
 	dir := b.TempDir()
 	command := sandbox.Command{Path: "/bin/sh", Args: []string{"sh", "-c", "echo hi"}, Dir: dir, Env: []string{"PATH=/usr/bin:/bin"},
-		Rules: sandbox.Rules{Write: []string{dir}}}
+		Rules: sandbox.Rules{Write: []*confine.Grant{mcptest.Grant(dir)}}}
 	b.Run("bare", func(b *testing.B) {
 		for b.Loop() {
 			if _, err := exec.Command("/bin/sh", "-c", "echo hi").Output(); err != nil {
@@ -27,7 +29,7 @@ func BenchmarkEcho(b *testing.B) {
 	starter, done, err := held()
 	must(b, err)
 	defer done()
-	store, err := output.Open(dir+"/stored", output.Limits{}, time.Now)
+	store, err := output.Open(dir+"/stored", "p", output.Limits{}, time.Now)
 	must(b, err)
 	defer store.Close()
 	for name, kept := range map[string]*output.Store{"kept": store, "not kept": nil} {

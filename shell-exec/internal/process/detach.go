@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"time"
 
 	"github.com/multiollama/mcp-server/shared/fault"
@@ -58,7 +59,7 @@ func (r *Runner) detach(ctx context.Context, q Request) (Result, error) {
 
 // supervisor starts one, tells it the order, and waits for its answer. It is ended where that does not come.
 func (r *Runner) supervisor(ctx context.Context, o order) (reply, error) {
-	cmd := exec.Command(r.config.Supervisor[0], r.config.Supervisor[1:]...)
+	cmd := exec.Command(r.config.Supervisor[0], append(slices.Clone(r.config.Supervisor[1:]), ofSupervisor(o.ID))...)
 	cmd.Dir, cmd.SysProcAttr = os.TempDir(), apart()
 	ours, err := connect(cmd)
 	if err != nil {

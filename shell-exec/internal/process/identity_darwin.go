@@ -1,6 +1,7 @@
 package process
 
 import (
+	"bytes"
 	"fmt"
 	"syscall"
 
@@ -18,9 +19,15 @@ func born(pid int) string {
 	return fmt.Sprintf("%d.%06d", p.Proc.P_starttime.Sec, p.Proc.P_starttime.Usec)
 }
 
+// carries says whether the process was started with the mark, as a word of its command line or of its environment.
+func (i identity) carries(mark string) bool {
+	text, err := unix.SysctlRaw("kern.procargs2", i.PID)
+	return err == nil && bytes.Contains(text, []byte("\x00"+mark+"\x00")) && i.alive()
+}
+
 // signal looks before it sends: macOS has nothing that holds a process.
-func (i identity) signal(s syscall.Signal) error {
-	if !i.alive() {
+func (i identity) signal(s syscall.Signal, mark string) error {
+	if !i.alive() || mark != "" && !i.carries(mark) {
 		return unix.ESRCH
 	}
 	return unix.Kill(i.PID, s)

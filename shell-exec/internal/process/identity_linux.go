@@ -73,11 +73,23 @@ func (i identity) kin() []int {
 	return slices.Sorted(maps.Keys(is))
 }
 
-// signal reaches the very process or nobody: the descriptor is taken first, and looked at before it is used.
-func (i identity) signal(s syscall.Signal) error {
+// carries says whether the process was started with the mark, as a word of its command line or of its environment.
+func (i identity) carries(mark string) bool {
+	for _, file := range []string{"cmdline", "environ"} {
+		text, err := os.ReadFile("/proc/" + strconv.Itoa(i.PID) + "/" + file)
+		if err == nil && bytes.Contains(append([]byte{0}, text...), []byte("\x00"+mark+"\x00")) {
+			return i.alive()
+		}
+	}
+	return false
+}
+
+// signal reaches the very process or nobody: the descriptor is taken first, and looked at before it is used. Where a mark is
+// named, the process has to carry it.
+func (i identity) signal(s syscall.Signal, mark string) error {
 	fd, err := unix.PidfdOpen(i.PID, 0)
 	if errors.Is(err, unix.ENOSYS) { // before Linux 5.3
-		if !i.alive() {
+		if !i.alive() || mark != "" && !i.carries(mark) {
 			return unix.ESRCH
 		}
 		return unix.Kill(i.PID, s)
@@ -86,7 +98,7 @@ func (i identity) signal(s syscall.Signal) error {
 		return err
 	}
 	defer func() { _ = unix.Close(fd) }()
-	if !i.alive() {
+	if !i.alive() || mark != "" && !i.carries(mark) {
 		return unix.ESRCH
 	}
 	return unix.PidfdSendSignal(fd, s, nil, 0)

@@ -14,7 +14,9 @@ func unavailable() error {
 
 func born(int) string { return "" }
 
-func (i identity) signal(syscall.Signal) error { return unavailable() }
+func (i identity) signal(syscall.Signal, string) error { return unavailable() }
+
+func (i identity) carries(string) bool { return false }
 
 // session is what is known of the session that i leads: i.
 func (i identity) session() []identity { return []identity{i} }

@@ -2,7 +2,6 @@ package process
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,12 +15,12 @@ import (
 	"github.com/multiollama/mcp-server/shared/fault"
 )
 
-// jobs are the detached executions, of this server and of those before it. Each has a file, which its supervisor alone
-// writes: what is known of a job is read there every time, so that all servers know the same.
+// jobs are the detached executions of a project, of this server and of those before it. Each has a file, which its supervisor
+// alone writes: what is known of a job is read there every time, so that all servers of the project know the same.
 type jobs struct {
-	root  *os.Root // nil: there are none
-	most  int      // records of those that ended
-	start sync.Mutex
+	records     // none has a root: there are no jobs
+	most    int // records of those that ended, of all projects
+	start   sync.Mutex
 
 	mu       sync.Mutex
 	children []*os.Process // supervisors of this server that are not reaped yet
@@ -43,29 +42,12 @@ func openJobs(c Config) (*jobs, error) {
 		return j, nil
 	}
 	var err error
-	if j.root, err = openState(c.Jobs); err != nil {
-		return nil, noState(err)
+	if j.records, err = openRecords(c.Jobs, c.Project); err != nil {
+		return nil, err
 	}
 	j.prune()
 	return j, nil
 }
-
-// openState opens a directory that is, or becomes, this user's alone.
-func openState(dir string) (*os.Root, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	if err := os.Chmod(dir, 0o700); err != nil {
-		return nil, err
-	}
-	return os.OpenRoot(dir)
-}
-
-func noState(err error) error {
-	return fault.New(fault.Misconfigured, "the directory for detached jobs cannot be used", "Give the server a state directory of its own").Because(err)
-}
-
-const jobFile = ".json"
 
 // isID says whether a client's word can be the name of a job: nothing else becomes part of a file name.
 func isID(id string) bool {
@@ -79,16 +61,12 @@ func (j *jobs) load(id string) (job, error) {
 	if j.root == nil || !isID(id) {
 		return job{}, missing
 	}
-	text, err := j.root.ReadFile(id + jobFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return job{}, missing
-	}
-	if err != nil {
-		return job{}, fault.From(err)
-	}
-	var found job
-	if err := json.Unmarshal(text, &found); err != nil {
+	found, err := j.read(j.project, id)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errForged):
 		return job{}, missing.Because(err)
+	case err != nil:
+		return job{}, fault.From(err)
 	}
 	return j.seen(found), nil
 }
@@ -101,7 +79,7 @@ func (j *jobs) seen(found job) job {
 	if found.State == Running {
 		found.State, found.Why, found.Code = Failed, ByLoss, -1
 		found.Completed = found.Started
-		if info, err := j.root.Stat(found.ID + jobFile); err == nil {
+		if info, err := j.root.Stat(fileOf(j.project, found.ID)); err == nil {
 			found.Completed = info.ModTime()
 		}
 	}
@@ -115,16 +93,8 @@ func (j *jobs) all() []job {
 		return nil
 	}
 	j.reap()
-	names, err := fs.ReadDir(j.root.FS(), ".")
-	if err != nil {
-		return nil
-	}
 	var found []job
-	for _, entry := range names {
-		id, ok := strings.CutSuffix(entry.Name(), jobFile)
-		if !ok {
-			continue
-		}
+	for _, id := range j.ids(j.project) {
 		if one, err := j.load(id); err == nil {
 			found = append(found, one)
 		}
@@ -132,7 +102,7 @@ func (j *jobs) all() []job {
 	return found
 }
 
-func (j *jobs) records() []Record {
+func (j *jobs) list() []Record {
 	var all []Record
 	for _, one := range j.all() {
 		all = append(all, one.Record)
@@ -186,12 +156,33 @@ func (j *jobs) running() int {
 	return n
 }
 
-// prune removes the oldest records of jobs that have ended, if there are too many of them.
+// prune removes the oldest records of jobs that have ended, if there are too many of them in all projects, and what is no
+// record of ours.
 func (j *jobs) prune() {
-	ended := slices.DeleteFunc(j.all(), job.alive)
-	slices.SortFunc(ended, func(a, b job) int { return b.Started.Compare(a.Started) })
-	for _, one := range ended[min(j.most, len(ended)):] {
-		_ = j.root.Remove(one.ID + jobFile)
+	type ended struct {
+		file  string
+		begun time.Time
+	}
+	var all []ended
+	for _, project := range j.projects() {
+		for _, id := range j.ids(project) {
+			one, err := j.read(project, id)
+			switch {
+			case errors.Is(err, errForged):
+				_ = j.root.Remove(fileOf(project, id))
+			case err == nil && !j.seen(one).alive():
+				all = append(all, ended{fileOf(project, id), one.Started})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b ended) int { return b.begun.Compare(a.begun) })
+	for _, one := range all[min(j.most, len(all)):] {
+		_ = j.root.Remove(one.file)
+	}
+	for _, project := range j.projects() {
+		if project != j.project {
+			_ = j.root.Remove(project) // goes only where nothing is in it
+		}
 	}
 }
 

@@ -161,7 +161,7 @@ func (r *Runner) List(f Filter) (Listing, error) {
 }
 
 func (r *Runner) records() []Record {
-	all := r.jobs.records()
+	all := r.jobs.list()
 	r.mu.Lock()
 	own := slices.Clone(r.order)
 	r.mu.Unlock()

@@ -56,7 +56,8 @@ type Record struct {
 
 	// Lingering says that the command ended and processes that it started live on.
 	Lingering bool          `json:"lingering,omitempty"`
-	Usage     sandbox.Usage `json:"-"` // where it was asked for
+	Until     time.Time     `json:"until,omitzero"` // when what lingers is ended; zero: no time was set
+	Usage     sandbox.Usage `json:"-"`              // where it was asked for
 }
 
 // Duration is how long the execution took, or has taken so far.

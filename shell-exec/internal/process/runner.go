@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shell-exec/internal/output"
 )
@@ -21,9 +22,10 @@ type Config struct {
 	Store   *output.Store // nil: output beyond the answer is not kept
 	Limits  Limits
 
-	Jobs       string   // the private directory of detached jobs; "": there are none
-	Supervisor []string // the command line of a program that calls Supervise
-	Temp       string   // of a supervisor: its temporary directory, which the job has in place of the server's
+	Jobs       string         // the private directory of detached jobs, of all projects; "": there are none
+	Project    string         // whose jobs this runner knows: a name of small letters and digits
+	Supervisor []string       // the command line of a program that calls Supervise; --job and the ID are added
+	Temp       *confine.Grant // of a supervisor: its temporary directory, which the job has in place of the server's
 }
 
 // Limits bound what a Runner holds at once.

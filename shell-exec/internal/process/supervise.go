@@ -1,7 +1,6 @@
 package process
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
 )
@@ -40,15 +40,15 @@ func Supervise(c Config, in io.ReadCloser, out io.WriteCloser, signals <-chan os
 
 // supervisor is one job in the process that watches over it.
 type supervisor struct {
-	root      *os.Root
+	records   records
 	execution *execution
 	job       job
 }
 
 func supervise(c Config, o order) (*supervisor, error) {
-	root, err := openState(c.Jobs)
+	known, err := openRecords(c.Jobs, c.Project)
 	if err != nil {
-		return nil, noState(err)
+		return nil, err
 	}
 	c.Jobs, c.Supervisor = "", nil
 	r, err := New(c)
@@ -57,15 +57,16 @@ func supervise(c Config, o order) (*supervisor, error) {
 	}
 	r.named = o.ID
 	o.Request.Command = moved(o.Request.Command, c.Temp)
+	o.Request.Command.Env = append(o.Request.Command.Env, ofCommand(o.ID))
 	o.Request.Mode, o.Request.Command.Detached = Detached, true // so that it even outlives this process
 	e, err := r.begin(context.Background(), o.Request)
 	if err != nil {
 		return nil, err
 	}
 	close(e.answered)
-	s := &supervisor{root: root, execution: e}
+	s := &supervisor{records: known, execution: e}
 	s.job = job{Record: e.record(), Supervisor: identify(os.Getpid()), First: identify(e.tree.PID())}
-	if err := s.write(); err != nil {
+	if err := s.records.write(s.job); err != nil {
 		e.ask(ending{ByCancel, 0})
 		<-e.gone
 		return nil, noState(err)
@@ -74,14 +75,14 @@ func supervise(c Config, o order) (*supervisor, error) {
 }
 
 // moved is a command with another temporary directory, which its environment tells too.
-func moved(c sandbox.Command, temp string) sandbox.Command {
-	if temp == "" || c.Rules.Temp == "" {
+func moved(c sandbox.Command, temp *confine.Grant) sandbox.Command {
+	if temp == nil || c.Rules.Temp == nil {
 		return c
 	}
 	c.Env = slices.Clone(c.Env)
 	for i, entry := range c.Env {
-		if name, value, _ := strings.Cut(entry, "="); value == c.Rules.Temp {
-			c.Env[i] = name + "=" + temp
+		if name, value, _ := strings.Cut(entry, "="); value == c.Rules.Temp.Path() {
+			c.Env[i] = name + "=" + temp.Path()
 		}
 	}
 	c.Rules.Temp = temp
@@ -93,7 +94,7 @@ const toWrite = 2 * time.Second
 
 // watch passes signals on and writes down what happens.
 func (s *supervisor) watch(signals <-chan os.Signal) error {
-	defer s.root.Close()
+	defer s.records.root.Close()
 	news := time.NewTicker(toWrite)
 	defer news.Stop()
 	done := s.execution.done
@@ -111,10 +112,10 @@ func (s *supervisor) watch(signals <-chan os.Signal) error {
 		case <-s.execution.gone:
 			<-s.execution.stored
 			s.job.Record = s.execution.record()
-			return s.write()
+			return s.records.write(s.job)
 		}
 		s.job.Record = s.execution.record()
-		_ = s.write() // a full disk: the next one may fit
+		_ = s.records.write(s.job) // a full disk: the next one may fit
 	}
 }
 
@@ -129,28 +130,28 @@ func (j job) send(s syscall.Signal) error {
 	if s == syscall.SIGKILL {
 		s = toKill
 	}
-	return j.Supervisor.signal(s)
+	return j.Supervisor.signal(s, ofSupervisor(j.ID))
 }
 
 // orphan signals a job whose supervisor was killed: as much of it as can be told from strangers, which is the session of its
 // first process while that lives. TERM is KILL here, for nobody would see who follows.
 func (j job) orphan(s syscall.Signal) error {
 	kin := j.First.session()
-	if len(kin) == 0 {
+	if len(kin) == 0 || !j.First.carries(ofCommand(j.ID)) {
 		return syscall.ESRCH
 	}
 	if s == syscall.SIGTERM || s == syscall.SIGKILL {
 		return j.killSession()
 	}
 	for _, one := range kin {
-		_ = one.signal(s)
+		_ = one.signal(s, "")
 	}
 	return nil
 }
 
 // killSession kills the first process last, and stops it before: by it the others are known.
 func (j job) killSession() error {
-	if err := j.First.signal(stop); err != nil {
+	if err := j.First.signal(stop, ofCommand(j.ID)); err != nil {
 		return err
 	}
 	for range 100 {
@@ -159,11 +160,11 @@ func (j job) killSession() error {
 			break
 		}
 		for _, one := range kin {
-			_ = one.signal(syscall.SIGKILL)
+			_ = one.signal(syscall.SIGKILL, "")
 		}
 		time.Sleep(time.Millisecond)
 	}
-	return j.First.signal(syscall.SIGKILL)
+	return j.First.signal(syscall.SIGKILL, ofCommand(j.ID))
 }
 
 func (s *supervisor) pass(sig os.Signal) {
@@ -177,21 +178,4 @@ func (s *supervisor) pass(sig os.Signal) {
 			_ = s.execution.tree.Signal(number)
 		}
 	}
-}
-
-// write replaces the job's file: who reads it sees the old one or the new one.
-func (s *supervisor) write() error {
-	text, err := json.Marshal(s.job)
-	if err != nil {
-		return err
-	}
-	name, draft := s.job.ID+jobFile, s.job.ID+".new"
-	if old, err := s.root.ReadFile(name); err == nil && bytes.Equal(old, text) {
-		return nil
-	}
-	if err := s.root.WriteFile(draft, text, 0o600); err != nil {
-		_ = s.root.Remove(draft)
-		return err
-	}
-	return s.root.Rename(draft, name)
 }

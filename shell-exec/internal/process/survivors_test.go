@@ -288,3 +288,28 @@ func (c *count) proven() []int {
 	}
 	return of
 }
+
+// Of every kind that lives on after its command, until the deadline of that and no longer.
+func TestWhatLivesOnEndsAtTheDeadlineOfItsCommand(t *testing.T) {
+	for _, script := range []string{
+		"sleep 1000 &",
+		"sleep 1000 </dev/null >/dev/null 2>&1 &",
+		"nohup sleep 1000 >/dev/null 2>&1 &",
+		"setsid sleep 1000 &",
+		"(trap '' TERM HUP INT; while :; do sleep 1000; done) &",
+		"(setsid sh -c 'sleep 1000 & exec sleep 1000' &) ; :",
+	} {
+		w := newWorld(t)
+		r := w.run(script+" sleep 0.1", process.Foreground, func(q *process.Request) { q.Timeout = 2 * time.Second })
+		if r.State != process.Completed || !r.Lingering || !r.Until.Equal(r.Started.Add(2*time.Second)) {
+			t.Errorf("%s: %+v", script, r.Record)
+		}
+		if w.alive() == 0 {
+			t.Errorf("%s: nothing lives on", script)
+		}
+		w.until(0)
+		if end, err := w.Get(r.ID); err != nil || end.State != process.Completed || !eventually(func() bool { end, _ = w.Get(r.ID); return !end.Lingering }) {
+			t.Errorf("%s: %+v, %v", script, end.Record, err)
+		}
+	}
+}

@@ -152,6 +152,53 @@ func TestEveryWaitEndsWhenItShould(t *testing.T) {
 	}
 }
 
+func TestWhatACommandLeftKeepsItsDeadline(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		limits process.Limits
+		ask    process.Request
+		after  time.Duration // 0: it stays until the server ends
+	}{
+		{"the default of the foreground", process.Limits{}, process.Request{Mode: process.Foreground}, 30 * time.Second},
+		{"its own", process.Limits{}, process.Request{Mode: process.Foreground, Timeout: 7 * time.Second}, 7 * time.Second},
+		{"in the background", process.Limits{}, process.Request{Mode: process.Background, Timeout: 8 * time.Second}, 8 * time.Second},
+		{"the operator's", process.Limits{Time: 9 * time.Second}, process.Request{Mode: process.Background}, 9 * time.Second},
+		{"that of its caller", process.Limits{Time: 20 * time.Second}, process.Request{Mode: process.Background, Most: 10 * time.Second}, 10 * time.Second},
+		{"none", process.Limits{}, process.Request{Mode: process.Background}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := play(3*time.Second, &actor{lingers: true})
+				r := playing(t, a, c.limits)
+				begin := time.Now()
+				ran, err := r.Run(t.Context(), c.ask)
+				must(t, err)
+				ran, err = r.Await(t.Context(), ran.ID, 4*time.Second)
+				if err != nil || !ran.Lingering || ran.State != process.Completed || c.after > 0 != ran.Until.Equal(begin.Add(c.after)) {
+					t.Errorf("when it has ended: %+v, %v", ran.Record, err)
+				}
+				if c.after == 0 {
+					time.Sleep(time.Hour)
+					if got, err := r.Get(ran.ID); err != nil || !got.Lingering || !got.Until.IsZero() {
+						t.Errorf("without a deadline: %+v, %v", got.Record, err)
+					}
+					must(t, r.Close())
+					return
+				}
+				<-a.gone
+				if took := time.Since(begin); took < c.after || took > c.after+time.Second {
+					t.Errorf("it was ended after %v", took)
+				}
+				synctest.Wait()
+				if got, err := r.Get(ran.ID); err != nil || got.Lingering || got.State != process.Completed {
+					t.Errorf("at last: %+v, %v", got.Record, err)
+				}
+				must(t, r.Close())
+			})
+		})
+	}
+}
+
 func TestAWaitForARunningExecutionEndsWithItOrBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := playing(t, play(25*time.Second, &actor{}), process.Limits{})

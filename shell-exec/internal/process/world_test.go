@@ -18,6 +18,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/multiollama/mcp-server/shared/confine"
+	"github.com/multiollama/mcp-server/shared/mcptest"
 	"github.com/multiollama/mcp-server/shell-exec/internal/output"
 	"github.com/multiollama/mcp-server/shell-exec/internal/process"
 	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
@@ -25,6 +27,7 @@ import (
 
 // TestMain is a supervisor where one of the tests starts it as that.
 func TestMain(m *testing.M) {
+	sandbox.Helper()
 	if os.Getenv("PROCESS_TEST_CHILD") != "supervisor" {
 		os.Exit(m.Run())
 	}
@@ -36,7 +39,7 @@ func TestMain(m *testing.M) {
 
 func supervise(jobs, stored string) error {
 	os.Unsetenv("PROCESS_TEST_CHILD")
-	store, err := output.Open(stored, output.Limits{}, time.Now)
+	store, err := output.Open(stored, "p", output.Limits{}, time.Now)
 	if err != nil {
 		return err
 	}
@@ -48,7 +51,7 @@ func supervise(jobs, stored string) error {
 		return err
 	}
 	defer done()
-	return process.Supervise(process.Config{Starter: starter, Store: store, Jobs: jobs}, os.Stdin, os.Stdout, signals)
+	return process.Supervise(process.Config{Starter: starter, Store: store, Jobs: jobs, Project: "p"}, os.Stdin, os.Stdout, signals)
 }
 
 // held starts commands in the sandbox.
@@ -168,13 +171,13 @@ func newWorld(t *testing.T, change ...func(*process.Config)) *world {
 	w := &world{t: t, dir: t.TempDir(), mark: "PROCESS_TEST_WORLD=" + rand.Text()}
 	jobs, stored := filepath.Join(w.dir, "jobs"), filepath.Join(w.dir, "stored")
 	var err error
-	w.store, err = output.Open(stored, output.Limits{}, time.Now)
+	w.store, err = output.Open(stored, "p", output.Limits{}, time.Now)
 	must(t, err)
 	t.Cleanup(func() { must(t, w.store.Close()) })
 	starter, done, err := held()
 	must(t, err)
 	t.Cleanup(func() { must(t, done()) })
-	w.config = process.Config{Starter: starter, Store: w.store, Jobs: jobs,
+	w.config = process.Config{Starter: starter, Store: w.store, Jobs: jobs, Project: "p",
 		Supervisor: []string{"/usr/bin/env", "SUPERVISOR_" + w.mark, "PROCESS_TEST_CHILD=supervisor", "GORACE=atexit_sleep_ms=0", self(t), jobs, stored}}
 	for _, f := range change {
 		f(&w.config)
@@ -206,7 +209,7 @@ func self(t *testing.T) string {
 func (w *world) sh(script string, m process.Mode, change ...func(*process.Request)) process.Request {
 	q := process.Request{Text: script, Mode: m, Command: sandbox.Command{
 		Path: "/bin/sh", Args: []string{"sh", "-c", script}, Dir: w.dir, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir, w.mark},
-		Rules: sandbox.Rules{Write: []string{w.dir}}}}
+		Rules: sandbox.Rules{Write: []*confine.Grant{mcptest.Grant(w.dir)}}}}
 	for _, f := range change {
 		f(&q)
 	}
@@ -237,7 +240,7 @@ func (w *world) stored(r process.Record) string {
 	must(w.t, w.Stored(w.t.Context()))
 	var all strings.Builder
 	for _, part := range []string{"stdout", "stderr"} {
-		text, err := os.ReadFile(filepath.Join(w.dir, "stored", r.OutputID+"."+part))
+		text, err := os.ReadFile(filepath.Join(w.dir, "stored", "p", r.OutputID+"."+part))
 		if err != nil && !os.IsNotExist(err) {
 			w.t.Fatal(err)
 		}

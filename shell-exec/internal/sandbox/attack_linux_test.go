@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/multiollama/mcp-server/shared/confine"
+	"github.com/multiollama/mcp-server/shared/mcptest"
 )
 
 // deedOf is the variable that makes the test binary do one thing and tell by its
@@ -42,7 +45,7 @@ func deeds(name, with string) error {
 		return unix.Sendto(fd, []byte("x"), 0, &unix.SockaddrUnix{Name: with})
 	case "socket":
 		family, _ := strconv.Atoi(with)
-		return socket(family, unix.SOCK_DGRAM)
+		return closes(unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0))
 	case "signal":
 		pid, _ := strconv.Atoi(with)
 		return unix.Kill(pid, 0)
@@ -50,6 +53,23 @@ func deeds(name, with string) error {
 		pid, _ := strconv.Atoi(with)
 		_, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
 		return err
+	case "reach":
+		pid, err := strconv.Atoi(with)
+		if err != nil {
+			pid = os.Getpid()
+		}
+		for _, what := range reached(pid) {
+			fmt.Println(what)
+		}
+		return nil
+	case "await":
+		return awaited(with)
+	case "own":
+		pid, _ := strconv.Atoi(with)
+		fmt.Println(signalled(pid, unix.SIGWINCH))
+		return nil
+	case "sibling":
+		return sibling()
 	case "unshare":
 		return unix.Unshare(unix.CLONE_FS)
 	}
@@ -63,7 +83,7 @@ func (w world) deed(t testing.TB, name, with string) Command {
 	c := w.shell("")
 	c.Path, c.Args = self, []string{"deed", name, with}
 	c.Env = append(c.Env, deedOf+"=1", atOnce)
-	c.Rules.Read = []string{self}
+	c.Rules.Read = []*confine.Grant{mcptest.Grant(self)}
 	return c
 }
 

@@ -14,6 +14,10 @@ import (
 type canary struct {
 	process *os.Process
 	keep    *os.File // while it is open the canary lives
+
+	// files is how many files a program may have open: what this process was started
+	// with, before the Go runtime raised it for itself. os gives it back to what it starts.
+	files unix.Rlimit
 }
 
 func newCanary() (*canary, error) {
@@ -28,7 +32,12 @@ func newCanary() (*canary, error) {
 		keep.Close()
 		return nil, err
 	}
-	return &canary{p, keep}, nil
+	c := &canary{process: p, keep: keep}
+	if err := unix.Prlimit(p.Pid, unix.RLIMIT_NOFILE, nil, &c.files); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
 }
 
 // unreachable is nil if the calling thread may not signal the canary.

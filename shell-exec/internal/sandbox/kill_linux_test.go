@@ -355,3 +355,27 @@ func TestAtLevelTwo(t *testing.T) {
 		}
 	}
 }
+
+// TestTheEndOfAnUnrestrictedCommandLeavesOthersAlone has one whose first process has ended
+// and one that has a will: both are children of this process that no other command is to
+// take for its own.
+func TestTheEndOfAnUnrestrictedCommandLeavesOthersAlone(t *testing.T) {
+	w := newWorld(t)
+	s := openBox(t, w.Home)
+	mark := token()
+	other, err := s.Start(t.Context(), w.shell("setsid sleep $1 & exit 0", mark), Files{})
+	must(t, err)
+	defer other.Close()
+	shell := willOf(t)
+	for range 5 {
+		if got := run(t, s, free(w.shell("sleep 0.05"))); !got.ok() {
+			t.Fatalf("%+v", got)
+		}
+	}
+	if p, ok := look(shell); !ok || !p.alive() {
+		t.Error("its will was ended")
+	}
+	if left := sleepers(carriers(t, mark)); len(left) != 1 {
+		t.Errorf("left of it are %q", left)
+	}
+}

@@ -11,7 +11,7 @@ import (
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
 
-	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/confine"
 )
 
 // Rights beneath a path. Devices are never made, and none but devicePaths are
@@ -26,45 +26,61 @@ const (
 	fileRights   = ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate | ll.AccessFSIoctlDev | ll.AccessFSResolveUnix
 )
 
-// grant is a right beneath a path.
+// grant is a right in a directory or to a file. What the caller and the tools name
+// is held open by held; what belongs to the system is looked up by its name.
 type grant struct {
 	path   string
 	rights uint64
-	wanted bool // a rule of the caller: it must exist
+	held   holding
+	rule   bool // of the caller: it does not change
 }
 
-// grants are what r allows, with the system and the tools.
-func grants(r Rules, home string) []grant {
+// holding is something open, whose descriptor is lent.
+type holding interface {
+	Control(func(fd uintptr) error) error
+}
+
+// grants are what r allows, with the system and the tools. A tool folder that is
+// not there, or that commands could lead elsewhere, is left out.
+func grants(r Rules, home string, guarded []string) []grant {
 	var out []grant
-	add := func(rights uint64, wanted bool, paths ...string) {
-		for _, path := range paths {
-			out = append(out, grant{path, rights, wanted})
-		}
-	}
 	for _, path := range SystemPaths() {
 		out = append(out, except(path, privatePaths())...)
 	}
-	add(readRights, false, toolPaths(home, os.Getenv)...)
-	add(deviceRights, false, devicePaths()...)
-	add(readRights, true, r.Read...)
-	add(writeRights, true, r.Write...)
-	if r.Temp != "" {
-		add(writeRights, true, r.Temp)
+	for _, path := range toolPaths(home, os.Getenv) {
+		tool, err := confine.OpenGrant(path, guarded)
+		if err != nil {
+			out = append(out, grant{path: path}) // it may come
+			continue
+		}
+		out = append(out, grant{path: path, rights: readRights, held: tool})
+	}
+	for _, path := range devicePaths() {
+		out = append(out, grant{path: path, rights: deviceRights})
+	}
+	for _, g := range r.Read {
+		out = append(out, grant{g.Path(), readRights, g, true})
+	}
+	for _, g := range r.Write {
+		out = append(out, grant{g.Path(), writeRights, g, true})
+	}
+	if r.Temp != nil {
+		out = append(out, grant{r.Temp.Path(), writeRights, r.Temp, true})
 	}
 	return out
 }
 
-// except grants reading dir without what is private beneath it: dir itself where
+// except grants reading dir without what is private in it: dir itself where
 // nothing is or the user could not read it anyway, else its names and its entries.
 func except(dir string, private []string) []grant {
 	if !slices.ContainsFunc(private, func(p string) bool { return strings.HasPrefix(p, dir+"/") }) || os.Geteuid() != 0 {
-		return []grant{{dir, readRights, false}}
+		return []grant{{path: dir, rights: readRights}}
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil
 	}
-	out := []grant{{dir, ll.AccessFSReadDir, false}}
+	out := []grant{{path: dir, rights: ll.AccessFSReadDir}}
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		if e.Type()&os.ModeSymlink != 0 || slices.Contains(private, path) {
@@ -109,52 +125,64 @@ type inode struct {
 	changed  unix.Timespec
 }
 
-// ruleset is rules in the kernel's hands, not yet in force, and what the
-// caller's names led to.
-func ruleset(abi int, network bool, grants []grant) (set *os.File, wanted, rest []inode, err error) {
+// ruleset is rules in the kernel's hands, not yet in force, and what the names of
+// the system and the tools led to.
+func ruleset(abi int, network bool, grants []grant) (set *os.File, named []inode, err error) {
 	attr := handled(abi, network)
 	fd, err := ll.LandlockCreateRuleset(&attr, 0)
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("landlock_create_ruleset: %w", err)
+		return nil, nil, fmt.Errorf("landlock_create_ruleset: %w", err)
 	}
 	set = os.NewFile(uintptr(fd), "landlock") // closed by the collector once nothing starts from it
 	for _, g := range grants {
 		at, err := g.add(fd, attr.HandledAccessFS)
 		switch {
-		case !g.wanted:
-			rest = append(rest, at)
-		case err == nil:
-			wanted = append(wanted, at)
-		default:
+		case !g.rule:
+			named = append(named, at) // what this machine lacks is left out
+		case err != nil:
 			set.Close()
-			return nil, nil, nil, fault.New(fault.NotFound, "a path that the command may use is not there: "+g.path, "Create it, or take it out of the configuration").With("path", g.path).Because(err)
+			return nil, nil, fmt.Errorf("landlock, %s: %w", g.path, err)
 		}
 	}
-	return set, wanted, rest, nil
+	return set, named, nil
 }
 
-// add puts the grant into a ruleset. What the system or a tool lacks is left out.
-func (g grant) add(ruleset int, handled uint64) (inode, error) {
-	at := inode{path: g.path, names: g.rights == ll.AccessFSReadDir}
+// add puts the grant into a ruleset.
+func (g grant) add(ruleset int, handled uint64) (at inode, err error) {
+	at = inode{path: g.path, names: g.rights == ll.AccessFSReadDir}
+	err = g.use(func(fd uintptr) error {
+		var st unix.Stat_t
+		if err := unix.Fstat(int(fd), &st); err != nil {
+			return err
+		}
+		at.dev, at.ino, at.changed = st.Dev, st.Ino, st.Mtim
+		rights := g.rights
+		if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+			rights &= fileRights
+		}
+		if rights&handled == 0 {
+			return nil
+		}
+		err := ll.LandlockAddPathBeneathRule(ruleset, &ll.PathBeneathAttr{AllowedAccess: rights & handled, ParentFd: int(fd)}, 0)
+		if errors.Is(err, unix.EBADFD) {
+			return nil // a file that lives in the kernel alone; Landlock does not handle those
+		}
+		return err
+	})
+	return at, err
+}
+
+// use lends the descriptor of what is granted.
+func (g grant) use(f func(fd uintptr) error) error {
+	if g.held != nil {
+		return g.held.Control(f)
+	}
 	fd, err := unix.Open(g.path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return at, err
+		return err
 	}
 	defer unix.Close(fd)
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return at, err
-	}
-	at.dev, at.ino, at.changed = st.Dev, st.Ino, st.Mtim
-	rights := g.rights
-	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
-		rights &= fileRights
-	}
-	err = ll.LandlockAddPathBeneathRule(ruleset, &ll.PathBeneathAttr{AllowedAccess: rights & handled, ParentFd: fd}, 0)
-	if errors.Is(err, unix.EBADFD) {
-		err = nil // a file that lives in the kernel alone; Landlock does not handle those
-	}
-	return at, err
+	return f(uintptr(fd))
 }
 
 // moved reports whether the name leads elsewhere now.

@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/multiollama/mcp-server/shared/confine"
+	"github.com/multiollama/mcp-server/shared/mcptest"
 )
 
 // TestNoRestrictionLeaksToOtherThreads starts commands on many restricted
@@ -79,7 +82,7 @@ func restricted(secret string) string {
 	if _, err := os.ReadFile(secret); err != nil {
 		return "files: " + err.Error()
 	}
-	if err := socket(unix.AF_INET, unix.SOCK_STREAM); err != nil {
+	if err := closes(unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)); err != nil {
 		return "sockets: " + err.Error()
 	}
 	if v, _ := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); v != 0 {
@@ -138,7 +141,7 @@ func TestAThreadMadeAheadHoldsTheRulesOfItsCommand(t *testing.T) {
 		eventually(t, "a thread for the next one", func() bool { return ahead() != nil })
 		waiting := ahead()
 		narrow := wide
-		narrow.Rules = Rules{Read: []string{w.Work}, Temp: w.Temp}
+		narrow.Rules = Rules{Read: []*confine.Grant{mcptest.Grant(w.Work)}, Temp: mcptest.Grant(w.Temp)}
 		if got := run(t, s, narrow); got.ok() || !strings.Contains(got.out, "ermission denied") {
 			t.Errorf("round %d: %+v", round, got)
 		}

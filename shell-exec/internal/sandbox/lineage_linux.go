@@ -140,6 +140,7 @@ type family struct {
 	starting sync.RWMutex // held for reading while a command is started and not yet known
 	mu       sync.Mutex
 	firsts   map[int]bool // the processes that commands began with: somebody waits for them
+	trees    int          // of every kind, that are not over
 	lines    map[*lineage]bool
 }
 
@@ -163,11 +164,12 @@ func (f *family) leave(l *lineage) {
 	delete(f.lines, l)
 }
 
-// only reports whether l is the only one there is.
+// only reports whether l is the only one there is: what others started comes to this
+// process as well, and so does the will of another.
 func (f *family) only(l *lineage) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.lines) == 1 && f.lines[l] && len(f.firsts) <= 1
+	return f.lines[l] && f.trees <= 1
 }
 
 // others reports whether the process is the first of a command other than l's.
@@ -182,6 +184,14 @@ func (f *family) began(pid int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.firsts[pid] = true
+	f.trees++
+}
+
+// parted is for a tree that is over.
+func (f *family) parted() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.trees--
 }
 
 func (f *family) ended(pid int) {

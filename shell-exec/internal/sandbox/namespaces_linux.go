@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,114 +9,91 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// enterNamespaces gives the calling thread namespaces of its own, and binds it.
-// It needs CAP_SYS_ADMIN in the user namespace, which Enter gives.
-func (l *launch) enterNamespaces() error {
-	allowed := grants(l.c.Rules, l.s.home)
-	if err := isolate(allowed, covers(allowed, l.s.home), l.c.Rules.Network); err != nil {
-		return err
-	}
-	if l.means == bySpace {
-		var err error
-		if l.space, err = newSpace(l.c.Detached); err != nil {
-			return err
-		}
-	}
-	// Rules name inodes, and those beneath the new mounts are new.
-	r := l.c.Rules
-	r.Write = append(r.Write[:len(r.Write):len(r.Write)], writableScratch()...)
-	p, err := l.s.machine.newPlan(r, l.s.home, !r.Network)
-	if err != nil {
-		return err
-	}
-	defer p.close()
-	if err := p.open(l.s.machine, l.terminal); err != nil {
-		return err
-	}
-	if err := dropCapabilities(0); err != nil {
-		return err
-	}
-	return p.enter()
+// What level 2 adds: all commands of a server live in namespaces of their own. A
+// keeper process has made them; it is the first process of the PID namespace, so
+// that its end is the end of all commands. A command enters them between fork and
+// exec: this process and its threads never do.
+//
+// There is one set of mounts for each set of rules, with a /tmp, /dev/shm, /proc
+// and /dev/pts that all commands of the server share.
+
+// mounts is what the keeper is asked to make: a mount namespace in which
+// everything is read-only except what may be written, empty directories cover what
+// is not granted, and what is granted in those is put back.
+type mounts struct {
+	Covers   []string  // directories
+	Kept     []subtree // in no order
+	Hidden   []subtree // directories of Kept that nobody sees into
+	Terminal bool      // the command has a terminal, and gets the /dev/pts that it is in
 }
 
-// scratch are directories that every command has to itself, empty at first.
+// subtree is a part of the file system. Its numbers tell that the name still leads
+// to what the grant holds.
+type subtree struct {
+	Path  string
+	Dev   uint64
+	Ino   uint64
+	Dir   bool
+	Write bool
+
+	tree int // detached, in the hands of the keeper
+}
+
+// scratch are directories that the commands of a server have to themselves.
 func scratch() []string { return []string{"/tmp", "/dev/shm", "/var/tmp"} }
 
-// covers are the directories that empty ones come to lie over: all at the root
-// of the file system that are not granted whole, because of the sockets of other
-// programs in them, which no rule keeps a command from; and the home directory.
-func covers(allowed []grant, home string) []string {
-	kept := []string{"/dev", "/proc", "/sys"}
+// newMounts is what rules ask for. Covered are all directories at the root of the
+// file system that are not granted whole, because of what other programs keep in
+// them, and the home directory.
+func newMounts(r Rules, allowed []grant, home string) (mounts, error) {
+	open := []string{"/dev", "/proc", "/sys"}
 	for _, g := range allowed {
-		kept = append(kept, g.path)
+		open = append(open, g.path)
 	}
-	out := []string{}
+	var m mounts
 	entries, _ := os.ReadDir("/")
 	for _, e := range entries {
-		if path := "/" + e.Name(); e.IsDir() && !slices.Contains(kept, path) {
-			out = append(out, path)
+		if path := "/" + e.Name(); e.IsDir() && !slices.Contains(open, path) {
+			m.Covers = append(m.Covers, path)
 		}
 	}
-	for _, dir := range writableScratch() {
-		if !slices.Contains(out, dir) {
-			out = append(out, dir)
+	if home != "" && !contains(home, "/usr") && isDir(home) && !covered(home, m.Covers) {
+		m.Covers = append(m.Covers, home)
+	}
+	for _, g := range allowed {
+		if write := g.rights&writeRights == writeRights; write || g.rights != 0 && covered(g.path, slices.Concat(m.Covers, scratch())) {
+			k, err := g.subtree(write)
+			switch {
+			case err == nil:
+				m.Kept = append(m.Kept, k)
+			case g.rule:
+				return m, err
+			}
 		}
 	}
-	if home != "" && !contains(home, "/usr") && isDir(home) && !covered(home, out) {
-		out = append(out, home)
+	for _, g := range r.Hide {
+		k, err := grant{path: g.Path(), held: g}.subtree(false)
+		if err != nil {
+			return m, err
+		}
+		m.Hidden = append(m.Hidden, k)
 	}
-	return out
+	return m, nil
 }
 
-// isolate makes everything read-only except what may be written, puts empty
-// directories over those that are shared with others, and without network takes
-// all interfaces away but a loopback of its own.
-func isolate(allowed []grant, covers []string, network bool) error {
-	flags := unix.CLONE_FS | unix.CLONE_NEWNS | unix.CLONE_NEWIPC
-	if !network {
-		flags |= unix.CLONE_NEWNET
-	}
-	if err := unix.Unshare(flags); err != nil {
-		return fmt.Errorf("unshare: %w", err)
-	}
-	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
-		return fmt.Errorf("mounts to ourselves: %w", err)
-	}
-	kept, err := keep(allowed, covers)
-	defer closeAll(kept)
-	if err != nil {
+// subtree is the grant for the keeper.
+func (g grant) subtree(write bool) (subtree, error) {
+	k := subtree{Path: g.path, Write: write}
+	err := g.use(func(fd uintptr) error {
+		var st unix.Stat_t
+		err := unix.Fstat(int(fd), &st)
+		k.Dev, k.Ino, k.Dir = st.Dev, st.Ino, st.Mode&unix.S_IFMT == unix.S_IFDIR
 		return err
+	})
+	if err == nil && g.held == nil {
+		k.Path, err = filepath.EvalSymlinks(g.path)
 	}
-	if err := cover(covers); err != nil {
-		return err
-	}
-	for _, k := range kept {
-		if err := k.place(covers); err != nil {
-			return err
-		}
-	}
-	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID}); err != nil {
-		return fmt.Errorf("read-only: %w", err)
-	}
-	for _, k := range kept {
-		if err := k.mount(); err != nil {
-			return err
-		}
-	}
-	for _, dir := range writableScratch() {
-		if err := unix.MountSetattr(unix.AT_FDCWD, dir, 0, &unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY}); err != nil {
-			return fmt.Errorf("scratch %s: %w", dir, err)
-		}
-	}
-	if network {
-		return nil
-	}
-	return loopback()
-}
-
-// writableScratch are the scratch directories that this machine has.
-func writableScratch() []string {
-	return slices.DeleteFunc(scratch(), func(dir string) bool { return !isDir(dir) })
+	return k, err
 }
 
 func isDir(path string) bool {
@@ -125,74 +101,125 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// subtree is a part of the file system that stays as it is under what covers it.
-type subtree struct {
-	path  string
-	fd    int
-	dir   bool
-	write bool
-}
-
-// keep takes hold of what may be written, and of what may be read beneath a
-// covered directory, before it is covered.
-func keep(allowed []grant, covers []string) ([]subtree, error) {
-	var out []subtree
-	for _, g := range allowed {
-		path, err := filepath.EvalSymlinks(g.path)
-		write := g.rights&writeRights == writeRights
-		if err != nil || !write && !covered(path, covers) || slices.ContainsFunc(out, func(k subtree) bool { return k.path == path && (k.write || !write) }) {
-			continue
-		}
-		fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
-		if err != nil {
-			if !g.wanted {
-				continue
-			}
-			return out, fmt.Errorf("open_tree %s: %w", path, err)
-		}
-		out = append(out, subtree{path, fd, isDir(path), write})
-	}
-	slices.SortStableFunc(out, func(a, b subtree) int { return cmp.Compare(len(a.path), len(b.path)) })
-	return out, nil
-}
-
-func closeAll(kept []subtree) {
-	for _, k := range kept {
-		unix.Close(k.fd)
-	}
-}
-
 // covered reports whether an empty directory comes to lie over path.
 func covered(path string, covers []string) bool {
 	return slices.ContainsFunc(covers, func(dir string) bool { return contains(dir, path) })
 }
 
-// cover lays empty file systems over directories, in this order.
-func cover(dirs []string) error {
-	for _, dir := range dirs {
-		if err := os.MkdirAll(dir, 0o755); err != nil { // its name may be covered already
+// make gives the calling thread, of the keeper, the mounts. shared are trees to
+// attach by directory.
+func (m mounts) make(shared map[string]int) error {
+	var held []int
+	defer func() {
+		for _, fd := range held {
+			unix.Close(fd)
+		}
+	}()
+	for i := range m.Kept {
+		if err := m.Kept[i].take(); err != nil {
 			return err
 		}
-		if err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777,size=512m"); err != nil {
-			return fmt.Errorf("empty %s: %w", dir, err)
+		held = append(held, m.Kept[i].tree)
+	}
+	for _, dir := range m.Covers {
+		if err := empty(dir, "mode=755,size=1m"); err != nil {
+			return err
 		}
+	}
+	for dir, tree := range shared {
+		if err := os.MkdirAll(dir, 0o755); err != nil { // its name may be covered
+			return err
+		}
+		if err := unix.MoveMount(tree, "", unix.AT_FDCWD, dir, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+			return fmt.Errorf("%s: %w", dir, err)
+		}
+	}
+	over := slices.Concat(m.Covers, scratch())
+	for _, k := range m.Kept {
+		if err := k.place(over); err != nil {
+			return fmt.Errorf("place %s: %w", k.Path, err)
+		}
+	}
+	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID}); err != nil {
+		return fmt.Errorf("read-only: %w", err)
+	}
+	for dir := range shared {
+		if dir == "/proc" {
+			continue // root could change the kernel's settings there
+		}
+		if err := unix.MountSetattr(unix.AT_FDCWD, dir, 0, &unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY}); err != nil {
+			return fmt.Errorf("writable %s: %w", dir, err)
+		}
+	}
+	slices.SortStableFunc(m.Kept, func(a, b subtree) int { return len(a.Path) - len(b.Path) })
+	for _, k := range m.Kept {
+		if err := k.mount(); err != nil {
+			return err
+		}
+	}
+	for _, k := range m.Hidden {
+		at, err := k.open() // as the command would reach it now
+		if err != nil {
+			return err
+		}
+		err = unix.Mount("tmpfs", fmt.Sprintf("/proc/self/fd/%d", at), "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC|unix.MS_RDONLY, "mode=000,size=4k")
+		unix.Close(at)
+		if err != nil {
+			return fmt.Errorf("hide %s: %w", k.Path, err)
+		}
+	}
+	return nil
+}
+
+// empty lays an empty file system over a directory.
+func empty(dir, options string) error {
+	if err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
+		return fmt.Errorf("empty %s: %w", dir, err)
+	}
+	return nil
+}
+
+// open opens what the grant holds, by its name and without links.
+func (k subtree) open() (int, error) {
+	fd, err := unix.Openat2(unix.AT_FDCWD, k.Path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
+	if err != nil {
+		return -1, fmt.Errorf("%s: %w", k.Path, err)
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil || st.Dev != k.Dev || st.Ino != k.Ino {
+		unix.Close(fd)
+		return -1, fmt.Errorf("%s was moved or replaced", k.Path)
+	}
+	return fd, nil
+}
+
+// take keeps a hold of the subtree before it is covered.
+func (k *subtree) take() error {
+	fd, err := k.open()
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	k.tree, err = unix.OpenTree(fd, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH)
+	if err != nil {
+		return fmt.Errorf("open_tree %s: %w", k.Path, err)
 	}
 	return nil
 }
 
 // place makes the name that a kept subtree is mounted on, where it was covered.
 func (k subtree) place(covers []string) error {
-	if !covered(k.path, covers) {
+	if !covered(k.Path, covers) {
 		return nil
 	}
-	dir := k.path
-	if !k.dir {
-		dir = filepath.Dir(k.path)
+	dir := k.Path
+	if !k.Dir {
+		dir = filepath.Dir(k.Path)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil || k.dir {
+	if err := os.MkdirAll(dir, 0o755); err != nil || k.Dir {
 		return err
 	}
-	f, err := os.OpenFile(k.path, os.O_CREATE|os.O_RDONLY, 0o444)
+	f, err := os.OpenFile(k.Path, os.O_CREATE|os.O_RDONLY, 0o444)
 	if err != nil {
 		return err
 	}
@@ -202,14 +229,14 @@ func (k subtree) place(covers []string) error {
 // mount puts a subtree back to where it was.
 func (k subtree) mount() error {
 	attr := &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID}
-	if !k.write {
+	if !k.Write {
 		attr.Attr_set |= unix.MOUNT_ATTR_RDONLY
 	}
-	if err := unix.MountSetattr(k.fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, attr); err != nil {
-		return fmt.Errorf("mount_setattr %s: %w", k.path, err)
+	if err := unix.MountSetattr(k.tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, attr); err != nil {
+		return fmt.Errorf("mount_setattr %s: %w", k.Path, err)
 	}
-	if err := unix.MoveMount(k.fd, "", unix.AT_FDCWD, k.path, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
-		return fmt.Errorf("move_mount %s: %w", k.path, err)
+	if err := unix.MoveMount(k.tree, "", unix.AT_FDCWD, k.Path, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+		return fmt.Errorf("move_mount %s: %w", k.Path, err)
 	}
 	return nil
 }

@@ -9,8 +9,9 @@ const (
 	needSeccomp  = "Use a kernel with CONFIG_SECCOMP_FILTER, on amd64 or arm64"
 	needUserNS   = "Allow user namespaces: sysctl user.max_user_namespaces=1000, and on Ubuntu an AppArmor profile for this program with `userns,` " +
 		"(or kernel.apparmor_restrict_unprivileged_userns=0); in a container, one that may make them"
-	wantUserNS = "Use --sandbox-level 2"
-	tellUs     = "Do not rely on it; report this with the kernel's version"
+	needSockets = "Use Linux with Landlock ABI 9"
+	wantUserNS  = "Use --sandbox-level 2"
+	tellUs      = "Do not rely on it; report this with the kernel's version"
 )
 
 // promise is one line of the report: what enforces it here.
@@ -21,21 +22,23 @@ type promise struct {
 	fix      string
 }
 
-func (m machine) promises() []promise {
+func (s *Sandbox) promises() []promise {
+	m := s.machine
 	by := fmt.Sprintf("Landlock (ABI %d)", m.landlock)
 	return []promise{
 		{"read", m.landlock > 0, by, needLandlock},
 		{"write", m.landlock >= 3, by, needTruncate},
 		{"network", m.seccomp, "a system-call filter", needSeccomp},
+		{"sockets", s.level == 2 || m.landlock >= 9, "what is not there, or Landlock,", needSockets},
 		{"processes", m.landlock > 0, by, needScope},
 		{"kernel", m.seccomp, "a system-call filter", needSeccomp},
 	}
 }
 
 // report says of every promise what was seen. err is why nothing could be tried.
-func (m machine) report(tried map[string]outcome, err error) Report {
+func (s *Sandbox) report(tried map[string]outcome, err error) Report {
 	var out Report
-	for _, p := range m.promises() {
+	for _, p := range s.promises() {
 		out = append(out, p.part(tried[p.name], err))
 	}
 	return out
@@ -81,24 +84,26 @@ func (s *Sandbox) limitsPart(err error) Part {
 }
 
 // namespacesPart is level 2, which closes what level 1 leaves open.
-func (s *Sandbox) namespacesPart(err error) Part {
+func (s *Sandbox) namespacesPart(err error, saw outcome) Part {
+	const open = "commands can change modes and times of files outside that the user may change, see that they exist, " +
+		"be told by the kernel what happens to them, and see the command lines of other processes"
 	switch {
-	case err != nil:
-		return Part{Name: "namespaces", Why: "this process may not make them: " + cause(err), Fix: needUserNS}
+	case s.level == 2 && saw.escaped == "" && saw.refused > 0:
+		return Part{Name: "namespaces", Holds: true, Why: fmt.Sprintf("level 2 forbids what level 1 leaves open: all %d attempts were refused", saw.refused)}
+	case s.level == 2 && s.keeper.noProc != "":
+		return Part{Name: "namespaces", Why: "commands see other processes: a /proc of their own cannot be mounted here: " + s.keeper.noProc, Fix: "In a container, do not cover parts of /proc"}
 	case s.level == 2:
-		return Part{Name: "namespaces", Holds: true, Why: "every command has mounts of its own: modes and times outside cannot be changed, what others keep in /tmp, /run, /var and home directories, sockets too, is out of sight"}
+		return Part{Name: "namespaces", Why: "level 2 does not forbid " + saw.escaped, Fix: tellUs}
+	case err != nil:
+		return Part{Name: "namespaces", Why: open + "; level 2 forbids that, but cannot be had: " + cause(err), Fix: needUserNS}
 	}
-	why := "not asked for: modes and times of files outside can be changed where the user may"
-	if s.machine.landlock < 9 {
-		why += ", and with the network on local sockets of other programs reached"
-	}
-	return Part{Name: "namespaces", Beyond: true, Why: why, Fix: wantUserNS}
+	return Part{Name: "namespaces", Why: open, Fix: wantUserNS}
 }
 
 // switchedOff is the report of a sandbox that is none.
 func switchedOff() Report {
 	var out Report
-	for _, name := range []string{"read", "write", "network", "processes", "kernel", "kill", "limits", "namespaces"} {
+	for _, name := range []string{"read", "write", "network", "sockets", "processes", "kernel", "kill", "limits", "namespaces"} {
 		out = append(out, Part{Name: name, Why: "the sandbox is off", Fix: "Use --sandbox auto or required"})
 	}
 	return out

@@ -31,8 +31,10 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
+	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
 )
 
@@ -48,20 +50,25 @@ const (
 )
 
 // Options are how commands are held. Home is where the tool folders of the
-// person are looked for; "" is the home directory of the user.
+// person are looked for; "" is the home directory of the user. Guarded are the
+// directories, without links in their names, that commands of this or another
+// server may change: a tool folder that is reached through a link in one of them
+// is not granted.
 type Options struct {
-	Mode  Mode
-	Level int // 1, or 2 for namespaces too
-	Home  string
+	Mode    Mode
+	Level   int // 1, or 2 for namespaces too where they can be had
+	Home    string
+	Guarded []string
 }
 
-// Rules are what a command may touch beside the system and the tool folders,
-// which it may read. Paths are absolute and exist.
+// Rules are what a command may use beside the system and the tool folders, which
+// it may read. A command whose grants lead elsewhere by now does not start.
 type Rules struct {
-	Read    []string // files, and directories with all beneath
-	Write   []string // the same, to be changed too
-	Temp    string   // a private directory for temporary files, "" for none; the command learns it from its environment (ToolEnv)
-	Network bool     // connections to elsewhere
+	Read    []*confine.Grant // files, and directories with all in them
+	Write   []*confine.Grant // the same, to be changed too
+	Temp    *confine.Grant   // a private directory for temporary files, nil for none; the command learns it from its environment (ToolEnv)
+	Hide    []*confine.Grant // directories that nobody sees into, also inside of the others; only level 2 can
+	Network bool             // connections to elsewhere
 
 	// UnsafeUnrestricted lets the command do all that the user may, new
 	// privileges included: for what a person has confirmed, sudo for one. It is
@@ -118,11 +125,10 @@ type Usage struct {
 
 // Part is one promise and whether it is kept.
 type Part struct {
-	Name   string
-	Holds  bool
-	Why    string // what was seen, in a plain sentence
-	Fix    string // what would make it hold; "" where it does or nothing would
-	Beyond bool   // more than the level that was asked for promises: said, not required
+	Name  string
+	Holds bool
+	Why   string // what was seen, in a plain sentence
+	Fix   string // what would make it hold; "" where it does or nothing would
 }
 
 // Report is every promise, always in the same order.
@@ -132,7 +138,7 @@ type Report []Part
 // and does not hold.
 func (r Report) Holds() bool {
 	for _, part := range r {
-		if !part.Holds && !part.Beyond {
+		if !part.Holds {
 			return false
 		}
 	}
@@ -161,7 +167,7 @@ func New(o Options) (*Sandbox, Report, error) {
 // refusal names the first promise that is not kept, and how to have it.
 func refusal(r Report) error {
 	for _, part := range r {
-		if !part.Holds && !part.Beyond {
+		if !part.Holds {
 			e := fault.New(fault.Unavailable, "the sandbox is required, but this machine does not keep all of it: "+part.Name+": "+part.Why, part.Fix)
 			return e.With("part", part.Name)
 		}
@@ -194,5 +200,39 @@ func (c Command) check() error {
 	if info, err := os.Stat(c.Dir); err != nil || !info.IsDir() {
 		return fault.New(fault.NotFound, "the working directory is not there: "+c.Dir, "Create it, or choose another").With("directory", c.Dir).Because(err)
 	}
+	for _, g := range c.Rules.grants() {
+		if err := g.Check(); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// grants are all that the rules name.
+func (r Rules) grants() []*confine.Grant {
+	out := slices.Concat(r.Read, r.Write, r.Hide)
+	if r.Temp != nil {
+		out = append(out, r.Temp)
+	}
+	return out
+}
+
+// writable are the directories that a command may change.
+func (r Rules) writable() []string {
+	out := paths(r.Write)
+	if r.Temp != nil {
+		out = append(out, r.Temp.Path())
+	}
+	return out
+}
+
+// readable are those that it may read besides.
+func (r Rules) readable() []string { return paths(r.Read) }
+
+func paths(grants []*confine.Grant) []string {
+	var out []string
+	for _, g := range grants {
+		out = append(out, g.Path())
+	}
+	return out
 }

@@ -47,7 +47,7 @@ func (s *Sandbox) try(level int) Report {
 		{Name: "kill", Why: "only a walk through the processes finds what a command started, and that can be outrun"},
 		{Name: "limits", Why: "file size and CPU time of a process are limited, memory is not watched"},
 	}
-	return append(report, Part{Name: "namespaces", Beyond: level < 2, Why: "macOS has none"})
+	return append(report, Part{Name: "namespaces", Why: "macOS has none"})
 }
 
 func (s *Sandbox) tried(path string, args ...string) error {

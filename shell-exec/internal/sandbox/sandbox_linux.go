@@ -16,16 +16,19 @@ import (
 // Sandbox starts commands. It is safe for use by many at once.
 type Sandbox struct {
 	mode    Mode
-	level   int
+	level   int // 2 as long as namespaces can be had
 	home    string
+	guarded []string
 	machine machine
 	canary  *canary
+	inner   *os.File // the layer that commands enter on their own; nil without
 	family  *family
 	plans   plans
 	spare   spare
 
 	mu     sync.Mutex
 	trees  map[*Tree]bool
+	keeper *keeper // at level 2
 	closed bool
 }
 
@@ -33,15 +36,22 @@ func newSandbox(o Options) (*Sandbox, Report, error) { return inspect().sandbox(
 
 // sandbox is a sandbox on the machine m, and what became of trying it.
 func (m machine) sandbox(o Options) (*Sandbox, Report, error) {
+	if os.Getenv(role) != "" { // else a program without Helper would start itself again and again
+		return nil, nil, fault.New(fault.Internal, "this program does not call sandbox.Helper first", "")
+	}
 	closeOnExec()
 	sweepGroups(m.group)
-	s := &Sandbox{mode: o.Mode, level: o.Level, home: o.Home, machine: m, family: newFamily(), trees: map[*Tree]bool{}}
+	s := &Sandbox{mode: o.Mode, level: o.Level, home: o.Home, guarded: o.Guarded, machine: m, family: newFamily(), trees: map[*Tree]bool{}}
 	if o.Mode == Off {
 		return s, switchedOff(), nil
 	}
 	var err error
 	if s.canary, err = newCanary(); err != nil {
 		return nil, nil, fault.New(fault.Unavailable, "the sandbox could not be tried: /bin/sh does not start", "Install a shell, or use --sandbox off").Because(err)
+	}
+	if s.inner, err = m.newInner(); err != nil {
+		s.canary.close()
+		return nil, nil, fault.New(fault.Unavailable, "the sandbox could not be tried: Landlock has no second layer", "Use --sandbox off, or another kernel").Because(err)
 	}
 	report := s.try()
 	return s, report, nil
@@ -66,6 +76,20 @@ func (s *Sandbox) forget(t *Tree) {
 	delete(s.trees, t)
 }
 
+// keeping is the keeper of level 2, or nil at level 1. One that has ended, killed by
+// somebody, is replaced: what was in its namespaces has ended with it.
+func (s *Sandbox) keeping() *keeper {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.keeper != nil && s.keeper.ended() && !s.closed {
+		if again, err := newKeeper(); err == nil {
+			s.keeper.close()
+			s.keeper = again
+		}
+	}
+	return s.keeper
+}
+
 // Close ends every command that is not detached, and gives all back. Nothing may
 // be started afterwards.
 func (s *Sandbox) Close() error {
@@ -85,8 +109,14 @@ func (s *Sandbox) Close() error {
 	}
 	wg.Wait()
 	s.spare.close()
+	if s.keeper != nil && !already {
+		s.keeper.close()
+	}
 	if s.canary != nil && !already {
 		s.canary.close()
+		if s.inner != nil {
+			s.inner.Close()
+		}
 	}
 	for _, err := range errs {
 		if err != nil {

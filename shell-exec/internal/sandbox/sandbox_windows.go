@@ -40,7 +40,7 @@ func newSandbox(o Options) (*Sandbox, Report, error) {
 	if err == nil {
 		j.close()
 	}
-	return s, append(report, Part{Name: "namespaces", Beyond: o.Level < 2, Why: "Windows has none"}), nil
+	return s, append(report, Part{Name: "namespaces", Why: "Windows has none"}), nil
 }
 
 // Tree is a command that was started: its first process and all that come of it.

@@ -38,12 +38,9 @@ func profile(r Rules, home string, getenv func(string) string) (text string, par
 			fmt.Fprintf(&p, "(%s (subpath (param %q)))\n", rule, name)
 		}
 	}
-	add("R", "allow file-read*", append(toolPaths(home, getenv), r.Read...))
-	write := r.Write
-	if r.Temp != "" {
-		write = append(write[:len(write):len(write)], r.Temp)
-	}
-	add("W", "allow file-read* file-write*", write)
+	add("R", "allow file-read*", append(toolPaths(home, getenv), r.readable()...))
+	add("W", "allow file-read* file-write*", r.writable())
+	add("H", "deny file-read* file-write*", paths(r.Hide)) // the last rule that matches counts
 	if r.Network {
 		p.WriteString("(allow network*) (allow system-socket)\n(allow mach-lookup (global-name \"com.apple.dnssd.service\") (global-name \"com.apple.SystemConfiguration.configd\"))\n")
 	}

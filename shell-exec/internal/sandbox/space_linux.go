@@ -5,44 +5,105 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// space holds the processes of a PID namespace. It has a first process of its
-// own, which does nothing but bury the dead: the namespace, and what a command
-// leaves in the background, lasts as long as that does, and not a moment longer.
+// space holds the processes of a PID namespace that one command has to itself,
+// where Landlock does not keep signals inside. It has a first process that does
+// nothing but bury the dead: the namespace, and what a command leaves in the
+// background, lasts as long as that does, and not a moment longer.
 type space struct {
-	init     *os.Process
-	thread   *thread
-	first    int
-	detached bool // it is left alone when it is given back
+	init   *os.File // a pidfd of the first process
+	pid    *os.File // the namespace
+	mounts *os.File // those of the command, with a /proc of the namespace
+
+	number int // of init, as this process sees it
+	thread *thread
+	first  int
 }
 
-// newSpace makes a PID namespace for what the calling thread starts from now on.
-func newSpace(detached bool) (*space, error) {
-	if err := unix.Unshare(unix.CLONE_NEWPID); err != nil {
-		return nil, fmt.Errorf("PID namespace: %w", err)
+// space asks for a PID namespace for one command, in a copy of the mounts.
+func (k *keeper) space(mounts *os.File) (*space, error) {
+	_, files, err := k.ask(request{}, mounts)
+	if err != nil {
+		return nil, err
 	}
-	attr := &syscall.SysProcAttr{Setsid: true}
-	if !detached {
-		attr.Pdeathsig = unix.SIGKILL
+	s := &space{init: files[0], pid: files[1], mounts: files[2]}
+	if s.number, err = pidfdNumber(s.init); err != nil {
+		s.close()
+		return nil, err
 	}
-	// The file is open in spite of what covers its name; it could also have been replaced.
-	p, err := os.StartProcess("/proc/self/exe", []string{"init"}, &os.ProcAttr{
+	return s, nil
+}
+
+// pidfdNumber is the number of a process that is held.
+func pidfdNumber(f *os.File) (int, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/self/fdinfo/%d", f.Fd()))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "Pid:"); ok {
+			return strconv.Atoi(strings.TrimSpace(rest))
+		}
+	}
+	return 0, errors.New("the kernel does not tell whom a pidfd holds")
+}
+
+// newSpace is asked of the keeper: it makes a PID namespace and, in a copy of the
+// mounts, its /proc.
+func newSpace(mounts *os.File) (files []*os.File, err error) {
+	var pidfd int
+	init, err := os.StartProcess("/proc/self/exe", []string{"mcp-init"}, &os.ProcAttr{
 		Dir: "/", Env: []string{role + "=" + roleInit}, Files: []*os.File{nil, nil, nil},
-		Sys: attr,
+		Sys: &syscall.SysProcAttr{Setsid: true, Cloneflags: unix.CLONE_NEWPID, PidFD: &pidfd},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("first process of a PID namespace: %w", err)
 	}
-	return &space{init: p, detached: detached}, nil
+	files = []*os.File{os.NewFile(uintptr(pidfd), "init")}
+	_, err = newThread(func() error {
+		if err := unix.Setns(pidfd, unix.CLONE_NEWPID); err != nil {
+			return err
+		}
+		pid, err := os.Open("/proc/thread-self/ns/pid_for_children")
+		if err != nil {
+			return err
+		}
+		files = append(files, pid)
+		if err := unix.Unshare(unix.CLONE_FS); err != nil {
+			return err
+		}
+		if err := unix.Setns(int(mounts.Fd()), unix.CLONE_NEWNS); err != nil {
+			return err
+		}
+		if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+			return err
+		}
+		own, err := os.Open("/proc/thread-self/ns/mnt")
+		if err != nil {
+			return err
+		}
+		files = append(files, own)
+		// Where /proc may not be mounted, that of all commands stays.
+		_ = unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "hidepid=ptraceable")
+		return nil
+	})
+	if err != nil {
+		_ = init.Kill()
+		closeFiles(files)
+		return nil, err
+	}
+	return files, nil
 }
 
-// bury is the work of the first process of a PID namespace.
-func bury() {
+// runInit is the work of the first process of a PID namespace.
+func runInit() {
 	signal.Ignore(unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT)
 	signal.Ignore(unix.SIGCHLD) // the kernel then reaps by itself
 	for {
@@ -59,7 +120,7 @@ func (s *space) doomed() ([]process, error) { return s.seen() }
 
 func (s *space) seen() ([]process, error) {
 	all, err := census()
-	in := map[int]bool{s.first: true, s.init.Pid: true}
+	in := map[int]bool{s.first: true, s.number: true}
 	for grown := true; grown; {
 		grown = false
 		for _, p := range all {
@@ -70,7 +131,7 @@ func (s *space) seen() ([]process, error) {
 	}
 	var out []process
 	for _, p := range all {
-		if in[p.pid] && p.pid != s.init.Pid && p.alive() {
+		if in[p.pid] && p.pid != s.number && p.alive() {
 			out = append(out, p)
 		}
 	}
@@ -78,9 +139,9 @@ func (s *space) seen() ([]process, error) {
 }
 
 func (s *space) strike(sig unix.Signal) error {
-	if sig == unix.SIGKILL {
-		if err := s.init.Kill(); !errors.Is(err, os.ErrProcessDone) {
-			return err // or nil; the kernel takes the rest with it
+	if sig == unix.SIGKILL { // the kernel takes the rest with the first one
+		if err := unix.PidfdSendSignal(int(s.init.Fd()), sig, nil, 0); err != unix.ESRCH {
+			return err
 		}
 		return nil
 	}
@@ -89,15 +150,11 @@ func (s *space) strike(sig unix.Signal) error {
 }
 
 func (s *space) close() {
-	_ = s.init.Kill()
-	_, _ = s.init.Wait()
+	_ = unix.PidfdSendSignal(int(s.init.Fd()), unix.SIGKILL, nil, 0)
+	closeFiles([]*os.File{s.init, s.pid, s.mounts})
 }
 
 func (s *space) release() {
-	if s.detached {
-		_ = s.init.Release()
-	} else {
-		s.close()
-	}
+	s.close()
 	s.thread.end()
 }

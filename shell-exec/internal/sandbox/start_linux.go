@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox/forkexec"
 )
 
 // start makes a thread for the command, binds it, and starts the command there.
@@ -47,7 +48,7 @@ type launch struct {
 	terminal *os.File // that the command gets for its own
 
 	thread *thread
-	plan   *plan // what bound it, where others may be bound by the same
+	plan   *plan // what binds it; nil where nothing does
 	began  time.Time
 	space  *space // with bySpace
 	mark   string // with byLineage
@@ -85,12 +86,13 @@ func (l *launch) tree(f Files) (*Tree, error) {
 	l.s.family.began(first.Pid)
 	held := l.holder(first.Pid, g)
 	t := newTree(first, held, l.c, nil)
-	t.parted = func() { l.s.forget(t) }
-	if p, ok := held.(interface{ provide() }); ok && !l.c.Detached {
+	t.parted = func() { l.s.forget(t); l.s.family.parted() }
+	keeps := l.plan != nil && l.plan.keeper != nil // what is in its namespaces ends with it
+	if p, ok := held.(interface{ provide() }); ok && !l.c.Detached && !keeps {
 		t.provide = p.provide
 	}
 	l.s.remember(t)
-	if l.plan != nil {
+	if l.plan != nil && l.terminal == nil {
 		l.s.spare.prepare(l.plan)
 	}
 	go t.await(func() { l.s.family.ended(first.Pid) })
@@ -98,37 +100,29 @@ func (l *launch) tree(f Files) (*Tree, error) {
 	return t, nil
 }
 
-// bound is a thread that may do what the command may.
+// bound is a thread that can start the command, and reach nothing but it.
 func (l *launch) bound() (*thread, error) {
-	switch {
-	case l.free:
+	if l.free {
 		return newThread(func() error { return nil })
-	case l.s.level == 2:
-		return newThread(l.enterNamespaces)
-	case l.terminal != nil:
-		return newThread(l.enterWithTerminal)
 	}
 	var err error
-	if l.plan, err = l.s.plans.of(l.s.machine, l.c.Rules, l.s.home); err != nil {
+	if l.terminal != nil {
+		l.plan, err = l.s.compile(l.c.Rules, l.terminal)
+	} else {
+		l.plan, err = l.s.plans.of(l.c.Rules, func(r Rules) (*plan, error) { return l.s.compile(r, nil) })
+	}
+	if err != nil {
 		return nil, err
+	}
+	if l.means == bySpace {
+		if l.space, err = l.plan.keeper.space(l.plan.mounts); err != nil {
+			return nil, err
+		}
 	}
 	if t := l.s.spare.take(l.plan); t != nil {
 		return t, nil
 	}
 	return newThread(l.plan.enter)
-}
-
-// enterWithTerminal binds a thread by a plan that is for this command alone.
-func (l *launch) enterWithTerminal() error {
-	p, err := l.s.machine.newPlan(l.c.Rules, l.s.home, false)
-	if err != nil {
-		return err
-	}
-	defer p.close()
-	if err := p.open(l.s.machine, l.terminal); err != nil {
-		return err
-	}
-	return p.enter()
 }
 
 // abandon gives back what a start that failed had taken.
@@ -169,11 +163,15 @@ func (l *launch) begin(f Files, g *group) (*os.Process, error) {
 	return l.exec(l.c.Path, l.c.Args, files)
 }
 
+// rootKeeps are what is left of root's capabilities: those over files, which
+// rules bind anyway, and over its own processes. With the others it would look
+// into every process (CAP_PERFMON opens /proc/PID/environ without asking
+// Landlock), raise its limits, make devices.
+const rootKeeps = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID |
+	1<<unix.CAP_KILL | 1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID | 1<<unix.CAP_NET_BIND_SERVICE
+
 func (l *launch) exec(path string, args []string, files []*os.File) (*os.Process, error) {
-	attr := &os.ProcAttr{Dir: l.c.Dir, Env: l.c.Env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true, Setctty: l.c.Terminal}}
-	if attr.Env == nil {
-		attr.Env = []string{} // nil would be ours
-	}
+	attr := &forkexec.Attr{Files: files, Terminal: l.c.Terminal, Dir: l.c.Dir, Ruleset: l.s.inner, Capabilities: rootKeeps, Env: l.c.Env}
 	if l.means == byLineage {
 		if err := adopt(); err != nil {
 			return nil, err
@@ -181,20 +179,36 @@ func (l *launch) exec(path string, args []string, files []*os.File) (*os.Process
 		l.mark = "MCP_COMMAND=" + rand.Text()
 		attr.Env = append(attr.Env[:len(attr.Env):len(attr.Env)], l.mark)
 	}
-	// In a PID namespace os takes the parent, which is outside, for dead already;
-	// there the first process ends with the thread, and all others with it.
-	if !l.c.Detached && l.means != bySpace {
-		attr.Sys.Pdeathsig = unix.SIGKILL // of the thread, which lives as long as the tree
+	if !l.c.Detached {
+		attr.Pdeathsig = unix.SIGKILL // of the thread, which lives as long as the tree
 	}
 	var p *os.Process
 	err := l.thread.run(func() (err error) {
-		p, err = os.StartProcess(path, args, attr)
+		if l.free || !forkexec.Available {
+			p, err = startPlain(path, args, attr)
+			return err
+		}
+		attr.Limits = append(l.c.Limits.resources(0), forkexec.Limit{Resource: unix.RLIMIT_NOFILE, Rlimit: l.s.canary.files})
+		attr.Namespaces = l.plan.namespaces(l.space)
+		if l.plan.filter != nil {
+			attr.Filters = [][]unix.SockFilter{l.plan.filter, ownFilter()}
+		}
+		p, err = forkexec.Start(path, args, attr)
 		return err
 	})
-	if err == nil {
+	if err == nil && (l.free || !forkexec.Available) {
 		setLimits(p.Pid, l.c.Limits)
 	}
 	return p, err
+}
+
+// startPlain starts what has no layer of its own.
+func startPlain(path string, args []string, a *forkexec.Attr) (*os.Process, error) {
+	attr := &os.ProcAttr{Dir: a.Dir, Env: a.Env, Files: a.Files, Sys: &syscall.SysProcAttr{Setsid: true, Setctty: a.Terminal, Pdeathsig: a.Pdeathsig}}
+	if attr.Env == nil {
+		attr.Env = []string{} // nil would be ours
+	}
+	return os.StartProcess(path, args, attr)
 }
 
 // beginInGroup lets a shell wait until the group has taken it before it becomes

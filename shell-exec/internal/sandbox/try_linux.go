@@ -2,24 +2,19 @@ package sandbox
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
-	"net"
+	"io"
 	"os"
-	"strconv"
+	"os/exec"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
 )
-
-// act is something no command may do under empty rules. Trying it changes
-// nothing, whether it is refused or not.
-type act struct {
-	part string
-	name string
-	try  func() error
-}
 
 // outcome is what became of the acts of one part.
 type outcome struct {
@@ -27,127 +22,136 @@ type outcome struct {
 	escaped string // an act that was not refused; "" if there was none
 }
 
-// try tries every promise with empty rules, and says what became of it. If
-// namespaces cannot be had, commands go without them.
+// try tries every promise with empty rules, as a command, and says what became of
+// it. If namespaces cannot be had, commands go without them.
 func (s *Sandbox) try() Report {
 	var why error
 	if s.level == 2 {
-		if why = s.tryNamespaces(); why != nil {
+		if s.keeper, why = newKeeper(); why == nil {
+			var p *plan
+			if p, why = s.compile(Rules{}, nil); why == nil {
+				p.close()
+			}
+		}
+		if why != nil {
+			if s.keeper != nil {
+				s.keeper.close()
+				s.keeper = nil
+			}
 			s.level = 1
 		}
 	}
 	tried, err := s.tryActs()
-	report := s.machine.report(tried, err)
+	report := s.report(tried, err)
 	killed := s.tryKill()
-	report = append(report, s.killPart(killed), s.limitsPart(killed))
-	return append(report, s.namespacesPart(why))
+	return append(report, s.killPart(killed), s.limitsPart(killed), s.namespacesPart(why, tried["namespaces"]))
 }
 
-// tryNamespaces is nil if a thread can be given its own.
-func (s *Sandbox) tryNamespaces() error {
-	l := &launch{s: s, means: s.machine.means(true)}
-	thread, err := l.bound()
-	thread.end()
-	if l.space != nil {
-		l.space.close()
-	}
-	return err
-}
-
-// tryActs tries what is forbidden, first free, then bound. Only what worked
-// before says anything.
+// tryActs runs a trial outside of the sandbox, and then one inside with the network
+// and one without. Only what worked outside says anything.
 func (s *Sandbox) tryActs() (map[string]outcome, error) {
-	listener, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err == nil {
-		defer listener.Close()
-	}
-	var worked []act
-	for _, a := range s.acts(listener) {
-		if a.try() == nil {
-			worked = append(worked, a)
-		}
-	}
-	l := &launch{s: s, means: byDomain}
-	thread, err := l.bound()
+	t := targets{Server: pidOf(os.Getpid()), Stranger: pidOf(s.canary.process.Pid)}
+	close, err := t.open()
 	if err != nil {
 		return nil, err
 	}
-	defer thread.end()
-	seen := map[string]outcome{}
-	err = thread.run(func() error {
-		for _, a := range worked {
-			o := seen[a.part]
-			if a.try() == nil {
-				o.escaped = a.name
-			} else {
-				o.refused++
-			}
-			seen[a.part] = o
-		}
-		return opens("/bin/sh", unix.O_RDONLY)() // else being refused would mean nothing
-	})
-	return seen, err
-}
-
-func (s *Sandbox) acts(listener net.Listener) []act {
-	all := []act{
-		{"read", "reading the root directory", opens("/", unix.O_RDONLY|unix.O_DIRECTORY)},
-		{"processes", "looking into a stranger", s.canary.looked},
-		{"processes", "reading a stranger's environment", opens(fmt.Sprintf("/proc/%d/environ", s.canary.process.Pid), unix.O_RDONLY)},
-		{"kernel", "unshare", func() error { return unix.Unshare(0) }},
-		{"network", "a socket of AF_ALG", func() error { return socket(unix.AF_ALG, unix.SOCK_SEQPACKET) }},
-	}
-	if s.machine.means(s.level == 2) != bySpace { // there the thread is outside, and only commands are inside
-		all = append(all, act{"processes", "signalling a stranger", s.canary.reachable})
-	}
+	defer close()
 	work, _ := os.Getwd()
-	for _, dir := range []string{s.home, work, os.TempDir()} {
-		if dir == "" || s.level == 2 && covered(dir, scratch()) {
-			continue // there every command has a directory of its own
+	for _, dir := range []string{"/", s.home, work, os.TempDir()} {
+		if dir != "" && !slices.Contains(t.Dirs, dir) && (s.level == 1 || !covered(dir, scratch())) {
+			t.Dirs = append(t.Dirs, dir) // in scratch directories commands have one of their own
 		}
-		all = append(all,
-			act{"read", "reading " + dir, opens(dir, unix.O_RDONLY|unix.O_DIRECTORY)},
-			act{"write", "creating a file in " + dir, opens(dir, unix.O_WRONLY|unix.O_TMPFILE)})
 	}
-	if listener != nil {
-		all = append(all, act{"network", "connecting to a server", func() error { return connects(listener.Addr()) }})
-	}
-	return all
-}
-
-// opens opens and closes. With O_TMPFILE the file has no name and vanishes.
-func opens(path string, flags int) func() error {
-	return func() error {
-		fd, err := unix.Open(path, flags|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0o600)
-		if err == nil {
-			unix.Close(fd)
-		}
-		return err
-	}
-}
-
-func socket(family, kind int) error {
-	fd, err := unix.Socket(family, kind|unix.SOCK_CLOEXEC, 0)
-	if err == nil {
-		unix.Close(fd)
-	}
-	return err
-}
-
-// connects connects on the calling thread, as net.Dial might not.
-func connects(to net.Addr) error {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	self, err := os.Executable()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer unix.Close(fd)
-	return unix.Connect(fd, &unix.SockaddrInet4{Port: to.(*net.TCPAddr).Port, Addr: [4]byte{127, 0, 0, 1}})
+	program, err := confine.OpenGrant(self, nil)
+	if err != nil {
+		return nil, err
+	}
+	thread, err := newThread(func() error { return nil })
+	if err != nil {
+		return nil, err
+	}
+	t.Thread = pidOf(thread.id)
+	free := exec.Command("/proc/self/exe")
+	free.Env = t.environment()
+	text, err := free.Output()
+	thread.end()
+	if err != nil {
+		return nil, err
+	}
+	outside, err := readTrial(string(text))
+	if err != nil {
+		return nil, err
+	}
+	tried := map[string]outcome{}
+	for _, network := range []bool{true, false} {
+		inside, err := s.trial(program, t, network)
+		if err != nil {
+			return nil, err
+		}
+		for part, acts := range outside {
+			if network == (part == "network") {
+				continue
+			}
+			o := tried[part]
+			for _, name := range acts {
+				if slices.Contains(inside[part], name) {
+					o.escaped = name
+				} else {
+					o.refused++
+				}
+			}
+			tried[part] = o
+		}
+	}
+	return tried, nil
 }
 
-// looked is nil if the calling thread may look into the canary.
-func (c *canary) looked() error {
-	_, err := os.Readlink("/proc/" + strconv.Itoa(c.process.Pid) + "/cwd")
-	return err
+func pidOf(number int) pid {
+	p, _ := look(number)
+	return pid{number, p.start}
+}
+
+func (t targets) environment() []string {
+	text, _ := json.Marshal(t) // strings and numbers
+	return []string{role + "=" + roleTrial, trialTargets + "=" + string(text)}
+}
+
+// trial is what the program of a trial could do as a command.
+func (s *Sandbox) trial(program *confine.Grant, t targets, network bool) (worked, error) {
+	out, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
+	l := &launch{s: s, means: s.machine.means(s.level == 2), c: Command{
+		Path: program.Path(), Args: []string{"mcp-trial"}, Dir: "/", Rules: Rules{Read: []*confine.Grant{program}, Network: network},
+	}}
+	defer l.abandon()
+	if l.thread, err = l.bound(); err == nil {
+		t.Thread = pidOf(l.thread.id)
+		l.c.Env = t.environment()
+		var p *os.Process
+		if p, err = l.begin(Files{Stdout: in}, nil); err == nil {
+			defer func() {
+				_ = p.Kill()
+				_, _ = p.Wait()
+			}()
+		}
+	}
+	in.Close()
+	if err != nil {
+		return nil, err
+	}
+	_ = out.SetReadDeadline(time.Now().Add(20 * time.Second))
+	text, err := io.ReadAll(out)
+	if err != nil {
+		return nil, err
+	}
+	return readTrial(string(text))
 }
 
 // tryKill starts a command of two processes and ends it, while the canary lives.
@@ -177,7 +181,7 @@ func (s *Sandbox) tryKill() error {
 
 func (s *Sandbox) killed(t *Tree) error {
 	var limit unix.Rlimit
-	if err := unix.Prlimit(t.PID(), unix.RLIMIT_FSIZE, nil, &limit); err != nil || limit.Max > 1<<30 {
+	if err := unix.Prlimit(t.pid, unix.RLIMIT_FSIZE, nil, &limit); err != nil || limit.Max > 1<<30 {
 		return fmt.Errorf("a limit is not in force (%v)", err)
 	}
 	if n := t.Usage().Processes; n != 2 {

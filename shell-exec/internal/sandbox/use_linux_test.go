@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/multiollama/mcp-server/shared/mcptest"
 )
 
 // TestToolsOfDevelopersWorkInside runs what people run, with the person's own
@@ -57,7 +59,7 @@ func withGoCache(t *testing.T, c Command) Command {
 	out, err := exec.Command("go", "env", "GOCACHE").Output()
 	must(t, err)
 	dir := filepath.Clean(strings.TrimSpace(string(out)))
-	c.Rules.Write = append(c.Rules.Write, dir)
+	c.Rules.Write = append(c.Rules.Write, mcptest.Grant(dir))
 	c.Env = append(c.Env, "GOCACHE="+dir)
 	return c
 }

@@ -17,7 +17,9 @@ func none() error {
 	return fault.New(fault.Unavailable, "there are no terminals on this system", "Run commands with shell_execute")
 }
 
-func openLine(screen.Size) (*line, *os.File, error)      { return nil, nil, none() }
+func openLine(func() (ours, theirs *os.File, err error), screen.Size) (*line, *os.File, error) {
+	return nil, nil, none()
+}
 func (*line) resize(screen.Size) error                   { return none() }
 func (*line) group() (int, error)                        { return 0, none() }
 func (*line) read([]byte) (int, error)                   { return 0, none() }

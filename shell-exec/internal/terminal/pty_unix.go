@@ -9,7 +9,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
 	"github.com/multiollama/mcp-server/shared/fault"
@@ -20,8 +19,8 @@ import (
 type line struct{ file *os.File }
 
 // openLine is a pseudo-terminal of a size: our end, and the one of the program, which the caller closes.
-func openLine(size screen.Size) (*line, *os.File, error) {
-	ours, theirs, err := pty.Open()
+func openLine(open func() (ours, theirs *os.File, err error), size screen.Size) (*line, *os.File, error) {
+	ours, theirs, err := open()
 	if err != nil {
 		return nil, nil, fault.New(fault.Unavailable, "this machine has no terminal to give", "Close terminals, or mount /dev/pts").Because(err)
 	}

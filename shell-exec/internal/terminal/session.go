@@ -68,7 +68,7 @@ func (s *Sessions) begin(ctx context.Context, q Request) (*session, error) {
 	t := &session{id: newID(), request: q, created: now, now: s.config.Now, unicode: unicode(q.Command.Env), size: q.Size, output: now, input: now,
 		screen: screen.New(q.Size, s.config.History), changed: make(chan struct{}), ends: make(chan struct{}), hung: make(chan struct{}), over: make(chan struct{}),
 		keys: make(chan struct{}, 1), replies: make(chan struct{}, 1)}
-	if err := t.start(ctx, s.config.Starter); err != nil {
+	if err := t.start(ctx, s.config); err != nil {
 		return nil, err
 	}
 	if q.SaveHistory && s.config.Store != nil {
@@ -80,8 +80,8 @@ func (s *Sessions) begin(ctx context.Context, q Request) (*session, error) {
 	return t, nil
 }
 
-func (s *session) start(ctx context.Context, starter process.Starter) error {
-	line, theirs, err := openLine(s.size)
+func (s *session) start(ctx context.Context, config Config) error {
+	line, theirs, err := openLine(config.Open, s.size)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (s *session) start(ctx context.Context, starter process.Starter) error {
 	c := s.request.Command
 	c.Terminal = true
 	// The program goes on when the call is over.
-	s.tree, err = starter.Start(context.WithoutCancel(ctx), c, sandbox.Files{Stdin: theirs, Stdout: theirs, Stderr: theirs})
+	s.tree, err = config.Starter.Start(context.WithoutCancel(ctx), c, sandbox.Files{Stdin: theirs, Stdout: theirs, Stderr: theirs})
 	if err != nil {
 		_ = line.close()
 		return err

@@ -17,6 +17,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -33,10 +34,11 @@ import (
 // Config is what sessions work with. The zero value of a number is its default.
 type Config struct {
 	Starter process.Starter
-	Store   *output.Store // nil: no history is kept
-	Limit   int           // sessions whose program is alive; 20
-	Ended   int           // sessions that can still be read after their program has ended; 20
-	History int           // lines of each that scrolled away; screen.DefaultHistory
+	Open    func() (ours, theirs *os.File, err error) // makes a pseudo-terminal
+	Store   *output.Store                             // nil: no history is kept
+	Limit   int                                       // sessions whose program is alive; 20
+	Ended   int                                       // sessions that can still be read after their program has ended; 20
+	History int                                       // lines of each that scrolled away; screen.DefaultHistory
 	Now     func() time.Time
 }
 

@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/mcptest"
 	"github.com/multiollama/mcp-server/shell-exec/internal/output"
 	"github.com/multiollama/mcp-server/shell-exec/internal/process"
 	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
@@ -25,21 +27,26 @@ type world struct {
 	rules sandbox.Rules
 }
 
+func TestMain(m *testing.M) {
+	sandbox.Helper()
+	os.Exit(m.Run())
+}
+
 func newWorld(t testing.TB, change ...func(*Config)) *world {
 	t.Helper()
 	box, _, err := sandbox.New(sandbox.Options{Mode: sandbox.Auto, Level: 1, Home: t.TempDir()})
 	must(t, err)
 	t.Cleanup(func() { must(t, box.Close()) })
-	store, err := output.Open(filepath.Join(t.TempDir(), "outputs"), output.Limits{}, time.Now)
+	store, err := output.Open(filepath.Join(t.TempDir(), "outputs"), "p", output.Limits{}, time.Now)
 	must(t, err)
 	t.Cleanup(func() { must(t, store.Close()) })
-	c := Config{Starter: process.Sandboxed(box), Store: store}
+	c := Config{Starter: process.Sandboxed(box), Open: box.Terminal, Store: store}
 	for _, f := range change {
 		f(&c)
 	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
-	w := &world{Sessions: New(c), t: t, dir: dir, store: store, rules: sandbox.Rules{Write: []string{dir}}}
+	w := &world{Sessions: New(c), t: t, dir: dir, store: store, rules: sandbox.Rules{Write: []*confine.Grant{mcptest.Grant(dir)}}}
 	t.Cleanup(func() { must(t, w.CloseAll()) })
 	return w
 }

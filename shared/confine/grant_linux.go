@@ -1,0 +1,90 @@
+package confine
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/multiollama/mcp-server/shared/fault"
+)
+
+// hold opens what has no links left in its name.
+func hold(name, real string) (*Grant, error) {
+	fd, err := openReal(real)
+	if err != nil {
+		return nil, err
+	}
+	return held(name, real, fd)
+}
+
+// openReal opens whatever a name without links leads to; a link is an error.
+func openReal(real string) (int, error) {
+	fd, err := openat2(unix.AT_FDCWD, real, wantInfo, unix.RESOLVE_NO_SYMLINKS)
+	if !lacksOpenat2(err) || real == "/" {
+		return fd, err
+	}
+	top, err := openat(unix.AT_FDCWD, "/", stepFlags)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(top)
+	return walk(top, real[1:], wantInfo)
+}
+
+func held(name, real string, fd int) (*Grant, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	if st.Mode&unix.S_IFMT == unix.S_IFLNK {
+		unix.Close(fd)
+		return nil, unix.ELOOP
+	}
+	return &Grant{name: name, real: real, id: [2]uint64{st.Dev, st.Ino}, dir: st.Mode&unix.S_IFMT == unix.S_IFDIR, held: os.NewFile(uintptr(fd), real)}, nil
+}
+
+func (one *root) grant(by mechanism) (g *Grant, err error) {
+	err = one.kept.use(func(d descriptor) error {
+		fd, err := openBeneath(d, one.prefix, wantInfo|unix.O_DIRECTORY, by)
+		if err == nil {
+			g, err = held(one.name, one.real, fd)
+		}
+		return err
+	})
+	return g, err
+}
+
+// Check refuses a grant whose name leads to something else by now: the thing was
+// moved, removed or replaced.
+func (g *Grant) Check() error {
+	if g == nil || g.held == nil {
+		return fault.New(fault.Internal, "a grant was never opened", "")
+	}
+	moved := fault.New(fault.OutsideAllowed, shown(g.name)+" was moved, removed or replaced since it was allowed",
+		"Put it back, or ask the person who runs this server to restart it").With("path", g.name)
+	fd, err := openReal(g.real)
+	if err != nil {
+		return moved.Because(err)
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil || g.id != [2]uint64{st.Dev, st.Ino} {
+		return moved.Because(err)
+	}
+	return nil
+}
+
+// Control runs use with the descriptor, which stays open meanwhile and is not for
+// keeping.
+func (g *Grant) Control(use func(fd uintptr) error) error {
+	raw, err := g.held.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	if err := raw.Control(func(fd uintptr) { failed = use(fd) }); err != nil {
+		return err
+	}
+	return failed
+}

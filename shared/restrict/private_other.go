@@ -1,0 +1,6 @@
+//go:build !linux
+
+package restrict
+
+// Private is for Linux.
+func Private() {}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/multiollama/mcp-server/shared/confine"
+	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/settings"
+	"github.com/multiollama/mcp-server/shared/text"
+	"github.com/multiollama/mcp-server/shell-exec/internal/bounds"
+	"github.com/multiollama/mcp-server/shell-exec/internal/place"
+	"github.com/multiollama/mcp-server/shell-exec/internal/policy"
+	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
+)
+
+// hold is what holds the commands that this client starts now.
+func (s *shell) hold(b bounds.Bounds) policy.Hold {
+	h := holdOf(s.settings)
+	h.Files, h.Offline = h.Files && s.box.holds("read") && s.box.holds("write"), h.Rights && !b.Network
+	return h
+}
+
+// holdOf is what holds commands by the settings, on a machine that keeps its promises.
+func holdOf(set *settings.Set) policy.Hold {
+	if set.Text("sandbox") == "off" || runtime.GOOS == "windows" {
+		return policy.Hold{}
+	}
+	return policy.Hold{Files: true, Rights: true, Offline: !set.Bool("network"), Always: set.Text("sandbox") == "required", Read: set.List("read-path")}
+}
+
+// grant is what a yes gives one command beyond what all commands have.
+type grant struct {
+	read, write []*confine.Grant // files, open since before the question
+	program     string           // to be run outside the sandbox; "" for none
+}
+
+// grant finds what a yes to d would have to open beyond rules, or why it cannot.
+func (s *shell) grant(d policy.Decision, rules sandbox.Rules, path, dir string) (g grant, err error) {
+	open := []string{rules.Temp.Path()}
+	for _, w := range rules.Write {
+		open = append(open, w.Path())
+	}
+	// Where commands write, also those of before a restriction, they can swap what is there.
+	swapped := append(slices.Clone(open), s.dirs...)
+	for _, f := range d.Asked() {
+		if f.Opens == "" {
+			continue
+		}
+		file, err := s.openable(f)
+		switch {
+		case err == nil && beneath(file.Path(), open): // a link leads back to what is open
+		case err != nil || beneath(file.Path(), swapped):
+			return g, fault.New(fault.Forbidden, fmt.Sprintf("the command is refused: %s; %s is not a regular file that this user may open for it", f.Why, text.Escape(f.Opens)),
+				"Do it another way, or ask the user to run it").With("rule", f.Rule).Because(err)
+		case f.Writes:
+			g.write = append(g.write, file)
+		default:
+			g.read = append(g.read, file)
+		}
+	}
+	if alone := d.Lifted(); len(alone) > 0 {
+		file, err := programFile(alone[0], path, dir)
+		g.program = links{}.Follow(file)
+		if err != nil || !gainsRoot(g.program) || beneath(g.program, swapped) {
+			return g, fault.New(fault.Forbidden, "the command is refused: this machine has no "+text.Escape(alone[0])+" that belongs to root and has the set-user-ID bit, so it gains no rights",
+				"Do it without other rights, or ask the user to run it").With("rule", "escalate").Because(err)
+		}
+	}
+	return g, nil
+}
+
+// openable is the file that f would have opened, where its links lead now: a regular one
+// that this user may open, and none of the kernel's or this server's own.
+func (s *shell) openable(f policy.Finding) (*confine.Grant, error) {
+	file, err := confine.OpenGrant(f.Opens, s.guarded())
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Lstat(file.Path())
+	if err != nil || !info.Mode().IsRegular() || beneath(file.Path(), []string{"/proc", "/sys", "/dev"}) || s.belongs(file.Path()) {
+		return nil, errors.Join(err, os.ErrInvalid)
+	}
+	flag := os.O_RDONLY
+	if f.Writes {
+		flag = os.O_RDWR
+	}
+	opened, err := os.OpenFile(file.Path(), flag, 0)
+	if err != nil {
+		return nil, err
+	}
+	return file, errors.Join(opened.Close(), file.Check())
+}
+
+// belongs says that a file belongs to the servers: their state, audit log, and configuration.
+func (s *shell) belongs(file string) bool {
+	own := []string{s.own.State, s.settings.Text("audit-log"), s.settings.Text("config"), s.settings.Text("policy")}
+	return beneath(file, slices.DeleteFunc(own, func(name string) bool { return !filepath.IsAbs(name) }))
+}
+
+func beneath(file string, dirs []string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool { return place.Under(file, links{}.Follow(dir)) })
+}
+
+// add puts into the rules of one start what was agreed to.
+func (g grant) add(r *sandbox.Rules) {
+	r.Read, r.Write = slices.Concat(r.Read, g.read), slices.Concat(r.Write, g.write)
+	r.UnsafeUnrestricted = g.program != ""
+}

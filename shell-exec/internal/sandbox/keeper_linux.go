@@ -1,0 +1,410 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// role is the variable that tells a process of this program that it is one of the
+// sandbox's own.
+const (
+	role       = "MCP_SANDBOX_ROLE"
+	roleKeeper = "keeper" // makes and holds the namespaces of level 2
+	roleInit   = "init"   // the first process of a PID namespace
+	roleTrial  = "trial"  // a command that tries what no command may do
+)
+
+// Helper runs this program as one of the sandbox's own processes, if it was
+// started as one, and does not return then. main calls it before anything else.
+func Helper() {
+	switch os.Getenv(role) {
+	case roleKeeper:
+		runKeeper(3)
+	case roleInit:
+		runInit()
+	case roleTrial:
+		runTrial()
+	default:
+		return
+	}
+	os.Exit(0)
+}
+
+// keeper is the process that makes the namespaces of all commands and is the first
+// one of their PID namespace: when it ends, as it does with this process, all
+// commands end.
+type keeper struct {
+	process *os.Process
+	gone    chan struct{} // closed when the process has ended
+	noProc  string        // why commands see the processes of others; "" if they do not
+
+	user      *os.File // nil for root, who needs none
+	ipc       *os.File
+	net       *os.File // without a way out
+	pid       *os.File
+	terminals *os.File // the /dev/pts of commands in terminals
+
+	mu     sync.Mutex // one request at a time
+	socket int
+}
+
+// request is what the keeper is asked for: mounts, or a PID namespace for one
+// command in the mounts whose namespace comes along.
+type request struct{ Mounts *mounts }
+
+// response is what comes back beside descriptors.
+type response struct {
+	Error  string
+	NoProc string
+	Own    []string // with mounts: which directories the descriptors after the first are
+}
+
+// owned are directories that commands have to themselves.
+func owned() []string { return append(scratch(), "/proc", "/dev/pts") }
+
+// newKeeper starts the keeper: as root without a user namespace, if root may.
+func newKeeper() (*keeper, error) {
+	const flags = unix.CLONE_NEWNS | unix.CLONE_NEWIPC | unix.CLONE_NEWPID
+	if os.Geteuid() == 0 {
+		if k, err := startKeeper(flags); err == nil {
+			return k, nil
+		}
+	}
+	return startKeeper(flags | unix.CLONE_NEWUSER)
+}
+
+func startKeeper(flags uintptr) (*keeper, error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	theirs := os.NewFile(uintptr(pair[1]), "keeper")
+	defer theirs.Close()
+	attr := &syscall.SysProcAttr{Setsid: true, Cloneflags: flags}
+	if flags&unix.CLONE_NEWUSER != 0 {
+		uid, gid := os.Geteuid(), os.Getegid()
+		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
+		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
+		attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SYS_CHROOT}
+		// The maps are written through /proc, which is shut for who cannot be looked into.
+		if dumpable, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0); err == nil && dumpable == 0 {
+			_ = unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0)
+			defer func() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }()
+		}
+	}
+	p, err := os.StartProcess("/proc/self/exe", []string{"mcp-keeper"}, &os.ProcAttr{
+		Dir: "/", Env: []string{role + "=" + roleKeeper}, Files: []*os.File{nil, nil, nil, theirs}, Sys: attr,
+	})
+	if err != nil {
+		unix.Close(pair[0])
+		return nil, err
+	}
+	k := &keeper{process: p, socket: pair[0], gone: make(chan struct{})}
+	go func() {
+		_, _ = p.Wait()
+		close(k.gone)
+	}()
+	theirs.Close() // else nobody notices that the keeper has ended
+	hello, files, err := k.receive()
+	if err == nil && len(files) != 5 {
+		closeFiles(files)
+		err = fmt.Errorf("%d namespaces instead of 4", len(files)-1)
+	}
+	if err != nil {
+		k.close()
+		return nil, err
+	}
+	k.noProc = hello.NoProc
+	k.ipc, k.net, k.pid, k.terminals = files[1], files[2], files[3], files[4]
+	if k.user = files[0]; flags&unix.CLONE_NEWUSER == 0 {
+		k.user.Close()
+		k.user = nil
+	}
+	return k, nil
+}
+
+// ask sends a request and waits for the answer.
+func (k *keeper) ask(r request, with ...*os.File) (answer response, files []*os.File, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	text, err := json.Marshal(r)
+	if err != nil {
+		return answer, nil, err
+	}
+	if err := sendFiles(k.socket, text, with); err != nil {
+		return answer, nil, fmt.Errorf("namespaces: %w", err)
+	}
+	return k.receive()
+}
+
+func (k *keeper) receive() (r response, files []*os.File, err error) {
+	text, files, err := receiveFiles(k.socket)
+	if err == nil {
+		err = json.Unmarshal(text, &r)
+	}
+	if err == nil && r.Error != "" {
+		err = errors.New(r.Error)
+	}
+	if err != nil {
+		closeFiles(files)
+		return r, nil, fmt.Errorf("namespaces: %w", err)
+	}
+	return r, files, nil
+}
+
+// ended reports whether the keeper is gone, and all that was in its namespaces.
+func (k *keeper) ended() bool {
+	select {
+	case <-k.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+func (k *keeper) close() {
+	_ = k.process.Kill()
+	<-k.gone
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	unix.Close(k.socket)
+	k.socket = -1
+}
+
+func closeFiles(files []*os.File) {
+	for _, f := range files {
+		f.Close()
+	}
+}
+
+func sendFiles(socket int, text []byte, files []*os.File) error {
+	var fds []int
+	for _, f := range files {
+		fds = append(fds, int(f.Fd()))
+	}
+	defer runtime.KeepAlive(files)
+	for {
+		if err := unix.Sendmsg(socket, text, unix.UnixRights(fds...), nil, unix.MSG_NOSIGNAL); err != unix.EINTR {
+			return err
+		}
+	}
+}
+
+func receiveFiles(socket int) (text []byte, files []*os.File, err error) {
+	text, rights := make([]byte, 128<<10), make([]byte, unix.CmsgSpace(4*16))
+	var n, size int
+	for {
+		if n, size, _, _, err = unix.Recvmsg(socket, text, rights, unix.MSG_CMSG_CLOEXEC); err != unix.EINTR {
+			break
+		}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	messages, err := unix.ParseSocketControlMessage(rights[:size])
+	for _, m := range messages {
+		fds, _ := unix.ParseUnixRights(&m)
+		for _, fd := range fds {
+			files = append(files, os.NewFile(uintptr(fd), "namespace"))
+		}
+	}
+	if n == 0 && err == nil {
+		err = errors.New("the process that makes them has ended")
+	}
+	return text[:n], files, err
+}
+
+// What follows runs in the keeper.
+
+// stock is a thread with mounts of its own. On its /tmp, which no command sees,
+// are the directories that commands share, each a file system: mounts take them
+// from there.
+type stock struct {
+	*thread
+	made map[string]string // where a scratch directory for some kept paths is
+}
+
+// runKeeper makes the namespaces, says so, and answers until the server has gone.
+func runKeeper(socket int) {
+	unix.CloseOnExec(socket)
+	signal.Ignore(unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGPIPE)
+	signal.Ignore(unix.SIGCHLD) // the kernel then reaps by itself
+	s := &stock{made: map[string]string{}}
+	var answer response
+	files, err := s.begin(&answer)
+	for {
+		if err != nil {
+			answer.Error = err.Error()
+		}
+		text, err2 := json.Marshal(answer)
+		if err2 != nil || sendFiles(socket, text, files) != nil {
+			return
+		}
+		closeFiles(files)
+		text, with, err3 := receiveFiles(socket)
+		if err3 != nil {
+			return // the server has gone; the end of this process is that of all in its namespace
+		}
+		answer, files = response{}, nil
+		var r request
+		switch err = json.Unmarshal(text, &r); {
+		case err != nil:
+		case r.Mounts != nil:
+			files, err = s.mounts(*r.Mounts, &answer)
+		case len(with) == 1:
+			files, err = newSpace(with[0])
+		default:
+			err = errors.New("an unknown request")
+		}
+		closeFiles(with)
+	}
+}
+
+// begin makes what is there once, and opens the namespaces.
+func (s *stock) begin(answer *response) (files []*os.File, err error) {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
+		return nil, fmt.Errorf("mounts of their own: %w", err)
+	}
+	for _, kind := range []string{"user", "ipc", "net", "pid"} {
+		if kind == "net" {
+			var without *os.File
+			_, err = newThread(func() (err error) { // it ends with this; the open file keeps the namespace
+				if err = unix.Unshare(unix.CLONE_NEWNET); err == nil {
+					without, err = os.Open("/proc/thread-self/ns/net")
+				}
+				return errors.Join(err, loopback())
+			})
+			files = append(files, without)
+		} else {
+			var f *os.File
+			f, err = os.Open("/proc/self/ns/" + kind)
+			files = append(files, f)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", kind, err)
+		}
+	}
+	s.thread, err = newThread(func() error {
+		if err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS); err != nil {
+			return err
+		}
+		proc, err := unix.OpenTree(unix.AT_FDCWD, "/proc", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(proc)
+		if err := empty("/tmp", "mode=700"); err != nil {
+			return err
+		}
+		for _, dir := range []string{"/tmp/proc", "/tmp/pts", "/tmp/terminals"} {
+			if err := os.Mkdir(dir, 0o755); err != nil {
+				return err
+			}
+		}
+		// A process that may not be looked into is not even seen (Linux 5.8).
+		if err := unix.Mount("proc", "/tmp/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "hidepid=ptraceable"); err != nil {
+			answer.NoProc = err.Error() // as in containers, where parts of /proc are covered
+			if err := unix.MoveMount(proc, "", unix.AT_FDCWD, "/tmp/proc", unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+				return err
+			}
+		}
+		for _, dir := range []string{"/tmp/pts", "/tmp/terminals"} {
+			if err := unix.Mount("devpts", dir, "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0600"); err != nil {
+				return fmt.Errorf("terminals: %w", err)
+			}
+		}
+		terminals, err := unix.Open("/tmp/terminals", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		files = append(files, os.NewFile(uintptr(terminals), "terminals"))
+		return err
+	})
+	s.made["/proc"], s.made["/dev/pts"], s.made["terminals"] = "/tmp/proc", "/tmp/pts", "/tmp/terminals"
+	return files, err
+}
+
+// mounts makes the mounts and opens their namespace, and in it the directories
+// that commands have to themselves.
+func (s *stock) mounts(m mounts, answer *response) (files []*os.File, err error) {
+	trees := map[string]int{}
+	defer func() {
+		for _, tree := range trees {
+			unix.Close(tree)
+		}
+	}()
+	for _, dir := range owned() {
+		if dir != "/proc" && dir != "/dev/pts" && !isDir(dir) {
+			continue
+		}
+		if err := s.run(func() (err error) { trees[dir], err = s.tree(dir, m); return err }); err != nil {
+			return nil, err
+		}
+	}
+	_, err = newThread(func() error { // it ends with this; the open file keeps the namespace
+		if err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS); err != nil {
+			return err
+		}
+		space, err := os.Open("/proc/thread-self/ns/mnt")
+		if err != nil {
+			return err
+		}
+		files = append(files, space)
+		if err := m.make(trees); err != nil {
+			return err
+		}
+		for _, dir := range owned() {
+			if _, is := trees[dir]; !is {
+				continue
+			}
+			fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+			if err != nil {
+				return err
+			}
+			files, answer.Own = append(files, os.NewFile(uintptr(fd), dir)), append(answer.Own, dir)
+		}
+		return nil
+	})
+	if err != nil {
+		closeFiles(files)
+		return nil, err
+	}
+	return files, nil
+}
+
+// tree is a copy of a directory of the stock. What is kept in a scratch directory
+// is mounted on names in it, which commands with other rules must not take away:
+// so those have another one.
+func (s *stock) tree(dir string, m mounts) (int, error) {
+	key := dir
+	if dir == "/dev/pts" && m.Terminal {
+		key = "terminals"
+	}
+	for _, k := range m.Kept {
+		if contains(dir, k.Path) && slices.Contains(scratch(), dir) {
+			key += "\x00" + k.Path
+		}
+	}
+	at, ok := s.made[key]
+	if !ok {
+		if len(s.made) >= 100 {
+			return -1, errors.New("too many sets of directories inside " + dir + " were allowed one after the other")
+		}
+		at = fmt.Sprintf("/tmp/%d%s", len(s.made), strings.ReplaceAll(dir, "/", "-"))
+		if err := os.Mkdir(at, 0o755); err != nil {
+			return -1, err
+		}
+		if err := empty(at, "mode=1777,size=512m"); err != nil {
+			return -1, err
+		}
+		s.made[key] = at
+	}
+	return unix.OpenTree(unix.AT_FDCWD, at, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/multiollama/mcp-server/shared/text"
+	"github.com/multiollama/mcp-server/shared/toolkit"
+	"github.com/multiollama/mcp-server/shell-exec/internal/policy"
+)
+
+// question is what a person is asked about d: all of the command, every reason, and what
+// it can do after a yes. can is that last part.
+func question(d policy.Decision, title, dir string, r policy.Request, can string) toolkit.Question {
+	command, reasons := quoted(d.Text()), []string(nil)
+	if r.Input != "" {
+		command += "\n\nIts standard input:\n" + quoted(r.Input)
+	}
+	for i, name := range slices.Sorted(maps.Keys(r.Given)) {
+		if i == 0 {
+			command += "\n\nIts environment variables:"
+		}
+		command += "\n> " + text.Escape(name+"="+r.Given[name])
+	}
+	for _, f := range d.Asked() {
+		why := f.Why
+		if len(f.Via) > 0 {
+			why += " (inside " + strings.Join(f.Via, " > ") + ")"
+		}
+		reasons = append(reasons, why)
+	}
+	return toolkit.Question{ID: d.ID(), Title: title, Text: asked(command, dir, reasons...) + can}
+}
+
+// asked is what is asked about, as quoted text, where it runs, and why it is asked.
+func asked(command, dir string, reasons ...string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\nIt runs in %s.\n\nYou are asked because:\n", command, text.Escape(dir))
+	for _, why := range reasons {
+		fmt.Fprintf(&b, "- %s\n", text.Escape(why))
+	}
+	return b.String() + "\nIf you agree, "
+}
+
+// canTyped is what a text may do that is typed after a yes.
+func canTyped(h policy.Hold) string {
+	if !h.Files {
+		return "it is typed once, and no sandbox keeps what it runs to certain files: it can do everything that the user of this server can do."
+	}
+	return "it is typed once. What it runs stays inside the sandbox that the terminal was started in; a yes opens nothing there."
+}
+
+// can is what a command may do after a yes, in plain words.
+func can(h policy.Hold, dirs, read []string, online bool, g grant) string {
+	switch {
+	case g.program != "":
+		return "this one command runs once, outside the sandbox, with root's rights or those of the user that it names: " +
+			"it can read, change, and delete anything on this machine. The program is " + text.Escape(g.program) + "."
+	case !h.Files:
+		return "all of it runs once, and no sandbox keeps it to certain files: it can do everything that the user of this server can do."
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "all of it runs once, inside the sandbox, as every command here: it can change files in %s and in its own caches, read the system and %s, and %s.",
+		named(dirs), named(append([]string{"tools"}, read...)), map[bool]string{true: "use the network", false: "not use the network"}[online])
+	for _, file := range g.read {
+		fmt.Fprintf(&b, "\nAll of it can also read this file: %s", text.Escape(file.Path()))
+	}
+	for _, file := range g.write {
+		fmt.Fprintf(&b, "\nAll of it can also read and change this file: %s", text.Escape(file.Path()))
+	}
+	b.WriteString("\nNothing else is opened.")
+	return b.String()
+}
+
+// named are paths for people.
+func named(paths []string) string { return text.Escape(strings.Join(paths, ", ")) }
