@@ -81,11 +81,11 @@ type stance struct {
 }
 
 var stances = []stance{
-	{name: "level 1", person: true},
-	{name: "level 1, nobody to ask"},
-	{name: "level 1, strict", flags: []string{"--sandbox", "required", "--ask", "deny", "--network=false"}},
-	{name: "level 2", flags: []string{"--sandbox", "required", "--sandbox-level", "2"}, person: true},
+	{name: "level 2 by default", person: true},
 	{name: "level 2, strict", flags: []string{"--sandbox", "required", "--sandbox-level", "2", "--ask", "deny", "--network=false"}},
+	{name: "level 1", flags: []string{"--sandbox-level", "1"}, person: true},
+	{name: "level 1, nobody to ask", flags: []string{"--sandbox-level", "1"}},
+	{name: "level 1, strict", flags: []string{"--sandbox", "required", "--sandbox-level", "1", "--ask", "deny", "--network=false"}},
 }
 
 func TestAttacksWorkOnAServerWithoutProtection(t *testing.T) {

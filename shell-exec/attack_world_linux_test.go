@@ -76,13 +76,6 @@ func (s *siege) secret(kind, what string) string {
 	return secret
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // hostile is the test binary by the name under which it attacks, beside itself.
 var hostile = sync.OnceValues(func() (string, error) {
 	self, err := os.Executable()
