@@ -64,7 +64,12 @@ func processCalls() []processCall {
 	})
 	add("setpriority", func(_ target, tid uintptr) unix.Errno { return call(unix.SYS_SETPRIORITY, 0, tid, 19) })
 	add("ioprio_set", func(_ target, tid uintptr) unix.Errno { return call(unix.SYS_IOPRIO_SET, 1, tid, 2<<13|7) })
-	add("setpgid", func(t target, tid uintptr) unix.Errno { return call(unix.SYS_SETPGID, tid, 0) })
+	add("setpgid", func(_ target, tid uintptr) unix.Errno {
+		if errno := call(unix.SYS_SETPGID, tid, 0); errno != unix.EINVAL { // not the first of its process
+			return errno
+		}
+		return unix.EPERM
+	})
 	add("waitid", func(_ target, tid uintptr) unix.Errno {
 		return call(unix.SYS_WAITID, 1, tid, 0, unix.WNOHANG|unix.WNOWAIT|unix.WEXITED|unix.WALL, 0)
 	})
@@ -198,7 +203,7 @@ var tellsNothing = []string{
 	"read stat", "read statm", "read status", "read cmdline", "read comm", "read limits", "read cgroup", "read cpuset", "read arch_status",
 	"read sched", "read schedstat", "read autogroup", "read oom_adj", "read oom_score", "read oom_score_adj", "read coredump_filter",
 	"read loginuid", "read sessionid", "read setgroups", "read uid_map", "read gid_map", "read projid_map", "read timens_offsets",
-	"read mounts", "read mountinfo", "read children", "read timers", "read ksm_stat", "read ksm_merging_pages", "read attr/current", "read attr/prev",
+	"read mounts", "read mountinfo", "read mountstats", "read children", "read timers", "read ksm_stat", "read ksm_merging_pages", "read attr/current", "read attr/prev",
 	"list attr", "list fd", "list ns", "read make-it-fail", "read fail-nth", "read latency", "read cpu_resctrl_groups",
 }
 
