@@ -546,7 +546,7 @@ func raceConnect(args []string) {
 		}
 	}()
 	name := &inside
-	end := time.Now().Add(700 * time.Millisecond)
+	end := time.Now().Add(400 * time.Millisecond)
 	seen := map[unix.Errno]int{}
 	defer func() { fmt.Println("race", seen) }()
 	var turns atomic.Int64
@@ -636,7 +636,7 @@ func makeSibling([]string) {
 func fill(args []string) {
 	kind := args[0]
 	seconds, _ := strconv.Atoi(args[1])
-	for n := range 512 {
+	for n := range 384 {
 		if err := take(kind, n); err != nil {
 			fmt.Println(kind, n, err)
 			return

@@ -141,7 +141,7 @@ func TestNoAttackFillsMoreMemoryThanAllowed(t *testing.T) {
 			}
 			for _, kind := range fills {
 				if heard := g.run(g.program + " fill " + kind + " 3"); strings.Contains(heard, "kept "+kind) {
-					t.Errorf("%s: 512 MiB, or 6,144 threads, are kept", kind)
+					t.Errorf("%s: 384 MiB, or 4,608 threads, are kept", kind)
 				}
 			}
 		})

@@ -211,7 +211,7 @@ func (w swapped) tosses(g *garrison, path, to string) {
 		harm = append(harm, g.stolen()...)
 	}
 	close(done)
-	if n := <-tossed; n < 500 {
+	if n := <-tossed; n < 100 {
 		g.t.Errorf("the race did not run: %d", n)
 	}
 	g.report(harm)
