@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -221,8 +222,8 @@ type outcome struct {
 // attempt is one line of results.
 type attempt struct{ Name, Err string }
 
-// attacker is the command: it waits for its target, tries each attack in a process of its
-// own, and writes down what became of it.
+// attacker is the command: it waits for its target, makes each attack and writes down what
+// became of it.
 func attacker(names []string) error {
 	if err := os.WriteFile(started, nil, 0o644); err != nil {
 		return err
@@ -234,16 +235,19 @@ func attacker(names []string) error {
 			break
 		}
 	}
+	var t target
+	if err := json.Unmarshal(raw, &t); err != nil {
+		return err
+	}
 	file, err := os.OpenFile(results, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
 	for _, name := range names {
-		c := exec.Command("/proc/self/exe", "try", name, string(raw))
 		said := ""
-		if out, err := c.CombinedOutput(); err != nil {
-			said = strings.TrimSpace(string(out)) + " (" + err.Error() + ")"
+		if err := t.suffer(name); err != nil {
+			said = err.Error()
 		}
 		if err := json.NewEncoder(file).Encode(attempt{name, said}); err != nil {
 			return err
@@ -252,23 +256,20 @@ func attacker(names []string) error {
 	return nil
 }
 
-// tryOne makes one attack; the exit code says whether it worked.
-func tryOne(name, raw string) int {
-	var t target
-	err := json.Unmarshal([]byte(raw), &t)
-	if err == nil {
-		err = fmt.Errorf("no attack %q", name)
-		for _, a := range everyAttack() {
-			if a.name == name {
-				err = a.try(t)
-			}
+// suffer makes an attack on a thread of its own, which ends with it: what one does to
+// itself must not be in the way of the next.
+func (t target) suffer(name string) error {
+	for _, a := range everyAttack() {
+		if a.name == name {
+			failed := make(chan error)
+			go func() {
+				runtime.LockOSThread()
+				failed <- a.try(t)
+			}()
+			return <-failed
 		}
 	}
-	if err != nil {
-		fmt.Println(err)
-		return 1
-	}
-	return 0
+	return fmt.Errorf("no attack %q", name)
 }
 
 // stage is a home with a workspace, what lies outside of it, and who is there.

@@ -25,8 +25,6 @@ func TestMain(m *testing.M) {
 		exit(runAttacks(os.Args[2], os.Args[3]))
 	case word == "attack":
 		exit(attacker(os.Args[2:]))
-	case word == "try":
-		os.Exit(tryOne(os.Args[2], os.Args[3]))
 	case word == "sleep":
 		time.Sleep(10 * time.Minute)
 	default:
