@@ -24,6 +24,7 @@ import (
 // target is what there is to attack, outside of what a command may touch.
 type target struct {
 	Outside  string // a directory of the same user
+	Readable string // a file that a command may read
 	Stranger int    // a process of the same user
 	Servers  []int  // the processes of the server; of the attacker's parent, where it is free
 	TCP, UDP string
@@ -50,6 +51,10 @@ var attacks = []attack{
 		return errors.Join(err, f.Close())
 	}},
 	{"truncate-file", "write", func(t target) error { return os.Truncate(t.Outside+"/long", 0) }},
+	{"empty-readable-file", "write", func(t target) error {
+		f, err := os.OpenFile(t.Readable, os.O_RDONLY|os.O_TRUNC, 0)
+		return errors.Join(err, f.Close())
+	}},
 	{"take-file", "write", func(t target) error { return os.Rename(t.Outside+"/taken", "taken") }},
 	{"link-file", "write", func(t target) error { return os.Link(t.Outside+"/file", "linked") }},
 	{"remove-file", "write", func(t target) error { return os.Remove(t.Outside + "/removed") }},
@@ -308,7 +313,7 @@ func runAttacks(level, programs string) error {
 		if err != nil {
 			return fmt.Errorf("outside of the sandbox: %w", err)
 		}
-		held, err := s.perform(names, append(flags, "--ask=deny", "--sandbox=auto", "--sandbox-level="+level, "--allow-path="+s.work))
+		held, err := s.perform(names, append(flags, "--ask=deny", "--sandbox=auto", "--sandbox-level="+level, "--allow-path="+s.work, "--read-path="+s.outside+"/readable"))
 		if err != nil {
 			return fmt.Errorf("with %v: %w", flags, err)
 		}
@@ -388,7 +393,9 @@ func (s *stage) perform(names []string, flags []string) (map[string]string, erro
 // set makes everything anew.
 func (s *stage) set() error {
 	err := errors.Join(os.RemoveAll(s.work), os.RemoveAll(s.outside), os.MkdirAll(s.work, 0o755), os.MkdirAll(s.outside, 0o755))
-	for _, name := range []string{"file", "long", "taken", "removed"} {
+	s.target.Readable = s.outside + "/readable/file"
+	err = errors.Join(err, os.Mkdir(s.outside+"/readable", 0o755))
+	for _, name := range []string{"file", "long", "taken", "removed", "readable/file"} {
 		err = errors.Join(err, os.WriteFile(s.outside+"/"+name, []byte("outside"), 0o644))
 	}
 	self, failed := os.ReadFile("/proc/self/exe")

@@ -56,6 +56,9 @@ var rows = []row{
 	{"6.12 arm64", "arm64", "linux-image-6.12-cloud-arm64", "", 60},
 }
 
+// thisKernel is the name of whichever kernel this machine has.
+const thisKernel = "this"
+
 // TestThisKernel runs everything but the test binaries on the kernel of this machine:
 // those are run here anyway.
 func TestThisKernel(t *testing.T) {
@@ -80,7 +83,7 @@ func TestThisKernel(t *testing.T) {
 	}
 	var all []done
 	must(t, p.run(func(d done) error { all = append(all, d); return nil }))
-	judge(t, "this", p, all)
+	judge(t, thisKernel, p, all)
 }
 
 // place is where homes may be: not where a namespace has something of its own.

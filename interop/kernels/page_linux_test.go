@@ -10,10 +10,13 @@ import (
 	"github.com/multiollama/mcp-server/shared/mcptest"
 )
 
-// surroundings are the lines of doctor that are not about the kernel.
-var surroundings = []string{
-	"binary", "stdin", "settings", "directory", "deny rules", "symlinks", "server", "a model",
-	"shell", "policy", "audit log", "audit chain", "telemetry", "restriction",
+// part is the part of a server that a line of doctor is about, where it is one that the
+// kernel enforces.
+func (d doctor) part(c check) (name string, ok bool) {
+	if d.level != "" {
+		return strings.CutPrefix(c.Subject, "sandbox: ")
+	}
+	return c.Subject, slices.Contains([]string{"read", "write", "run", "network", "attributes", "kernel"}, c.Subject)
 }
 
 // enforced is what is written about a part that doctor calls enforced.
@@ -31,14 +34,15 @@ func said(all []done) string {
 				continue
 			}
 			for _, c := range checks {
-				if slices.Contains(surroundings, c.Subject) {
+				part, ok := d.part(c)
+				if !ok {
 					continue
 				}
 				state := enforced
 				if !c.holds() {
 					state = "not " + enforced + ": " + strings.TrimPrefix(c.Text, "no: ") + ". " + c.Fix
 				}
-				fmt.Fprintf(&b, "%s | %s | %s | %s\n", d, strings.TrimPrefix(c.Subject, "sandbox: "), result.User, state)
+				fmt.Fprintf(&b, "%s | %s | %s | %s\n", d, part, result.User, state)
 			}
 		}
 	}
