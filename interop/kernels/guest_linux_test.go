@@ -32,9 +32,8 @@ type account struct {
 
 // job is one program that is run for one account.
 type job struct {
-	Name    string
-	Args    []string
-	Minutes int
+	Name string
+	Args []string
 }
 
 // done is what became of a job. It crosses the console of a guest as one line.
@@ -74,18 +73,18 @@ func (p plan) jobs(a account) []job {
 	for _, d := range doctors() {
 		for _, mode := range []string{"auto", "required"} {
 			args := append(server(d.server, "doctor", "--json", "--host", "none"), d.flags(mode)...)
-			all = append(all, job{d.String() + " " + mode, args, 2})
+			all = append(all, job{d.String() + " " + mode, args})
 		}
 	}
 	for _, s := range stories {
-		all = append(all, job{"story " + s.name, []string{"/bin/sh", "-euc", "PATH=" + p.Programs + ":$PATH; cd " + work + "\n" + s.script}, 2})
+		all = append(all, job{"story " + s.name, []string{"/bin/sh", "-euc", "PATH=" + p.Programs + ":$PATH; cd " + work + "\n" + s.script}})
 	}
 	self := filepath.Join(p.Programs, "kernels.test")
 	for _, level := range levels {
-		all = append(all, job{"attacks " + level, []string{self, "attacks", level, p.Programs}, 5})
+		all = append(all, job{"attacks " + level, []string{self, "attacks", level, p.Programs}})
 	}
 	for _, s := range p.Tests {
-		all = append(all, job{"test " + s.Name, []string{filepath.Join(p.Programs, s.Name+".test"), "-test.v", "-test.timeout=25m", "-test.run=" + s.Run}, 26})
+		all = append(all, job{"test " + s.Name, []string{filepath.Join(p.Programs, s.Name+".test"), "-test.v", "-test.timeout=28m", "-test.run=" + s.Run}})
 	}
 	return all
 }
@@ -93,7 +92,7 @@ func (p plan) jobs(a account) []job {
 // run runs a program and keeps the end of what it prints.
 func (a account) run(j job) done {
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(j.Minutes)*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, j.Args[0], j.Args[1:]...)
 	cmd.Dir = a.Home

@@ -50,10 +50,10 @@ type row struct {
 }
 
 var rows = []row{
-	{"6.1", "amd64", "linux-image-cloud-amd64", "", 30},
-	{"6.12", "amd64", "linux-image-6.12-cloud-amd64", "", 30},
-	{"6.12 without Landlock", "amd64", "linux-image-6.12-cloud-amd64", "lockdown,yama,integrity,apparmor,bpf", 30},
-	{"6.12 arm64", "arm64", "linux-image-6.12-cloud-arm64", "", 60},
+	{"6.1", "amd64", "linux-image-cloud-amd64", "", 60},
+	{"6.12", "amd64", "linux-image-6.12-cloud-amd64", "", 60},
+	{"6.12 without Landlock", "amd64", "linux-image-6.12-cloud-amd64", "lockdown,yama,integrity,apparmor,bpf", 60},
+	{"6.12 arm64", "arm64", "linux-image-6.12-cloud-arm64", "", 120},
 }
 
 // thisKernel is the name of whichever kernel this machine has.
@@ -127,7 +127,7 @@ func (r row) test(t *testing.T) {
 	all := r.boot(t, emulator, kernel, dir+"/initramfs")
 	t.Logf("Linux %s: %d results in %.0f s", version, len(all), time.Since(began).Seconds())
 	judge(t, r.name, p, all)
-	mcptest.Golden(t, r.file(), said(all))
+	mcptest.Golden(t, r.file(), said(t, all))
 }
 
 // boot runs a guest to its end and is what it reported. It is emulated: KVM, where there
@@ -141,7 +141,7 @@ func (r row) boot(t *testing.T, emulator, kernel, initramfs string) []done {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(r.minutes)*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, emulator, append(machine,
-		"-accel", "tcg,thread=multi", "-cpu", map[string]string{"amd64": "max,la57=off", "arm64": "max,pauth-impdef=on"}[r.arch], "-smp", "2", "-m", "2560",
+		"-accel", "tcg,thread=multi", "-cpu", map[string]string{"amd64": "max,la57=off", "arm64": "max,pauth-impdef=on"}[r.arch], "-smp", "2", "-m", "2048",
 		"-kernel", kernel, "-initrd", initramfs, "-nographic", "-nodefaults", "-serial", "stdio", "-no-reboot")...)
 	cmd.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}
 	out, err := cmd.StdoutPipe()

@@ -25,13 +25,17 @@ const enforced = "enforced"
 func (r row) file() string { return "testdata/doctor/" + strings.ReplaceAll(r.name, " ", "-") + ".txt" }
 
 // said is what doctor said about each part of each server, a line each.
-func said(all []done) string {
+func said(t *testing.T, all []done) string {
+	t.Helper()
 	var b strings.Builder
 	for _, d := range doctors() {
 		for _, result := range all {
-			checks, err := checksOf(result)
-			if err != nil || result.Job != d.String()+" auto" {
+			if result.Job != d.String()+" auto" {
 				continue
+			}
+			checks, err := checksOf(result)
+			if err != nil {
+				t.Fatalf("%s of %s: %v", result.Job, result.User, err) // a part of the truth is none
 			}
 			for _, c := range checks {
 				part, ok := d.part(c)
