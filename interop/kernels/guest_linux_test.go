@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -20,7 +22,7 @@ import (
 type plan struct {
 	Programs string // directory of the servers and test binaries
 	Accounts []account
-	Tests    []suite
+	Only     string // a pattern of the jobs to run
 }
 
 // account is a user with a home directory.
@@ -83,10 +85,11 @@ func (p plan) jobs(a account) []job {
 	for _, level := range levels {
 		all = append(all, job{"attacks " + level, []string{self, "attacks", level, p.Programs}})
 	}
-	for _, s := range p.Tests {
+	for _, s := range suites() {
 		all = append(all, job{"test " + s.Name, []string{filepath.Join(p.Programs, s.Name+".test"), "-test.v", "-test.timeout=28m", "-test.run=" + s.Run}})
 	}
-	return all
+	only := regexp.MustCompile(p.Only)
+	return slices.DeleteFunc(all, func(j job) bool { return !only.MatchString(j.Name) })
 }
 
 // run runs a program and keeps the end of what it prints.

@@ -64,7 +64,7 @@ func judge(t *testing.T, kernel string, p plan, all []done) {
 		}
 	}
 	for pattern, seen := range expected {
-		if !seen && kernel != thisKernel {
+		if !seen && kernel != thisKernel && p.Only == "." {
 			t.Errorf("%s does not fail: take it out of %s", pattern, known)
 		}
 	}
