@@ -44,7 +44,13 @@ type attack struct {
 // not, see there.
 var attacks = []attack{
 	{"read-file", "read", func(t target) error { _, err := os.ReadFile(t.Outside + "/file"); return err }},
-	{"list-directory", "read", func(t target) error { _, err := os.ReadDir(t.Outside); return err }},
+	{"list-directory", "read", func(t target) error {
+		seen, err := os.ReadDir(t.Outside)
+		if err == nil && !slices.ContainsFunc(seen, func(e os.DirEntry) bool { return e.Name() == "file" }) {
+			err = errors.New("there is an empty one of this name")
+		}
+		return err
+	}},
 	{"create-file", "write", func(t target) error { return os.WriteFile(t.Outside+"/new", nil, 0o644) }},
 	{"append-to-file", "write", func(t target) error {
 		f, err := os.OpenFile(t.Outside+"/file", os.O_WRONLY|os.O_APPEND, 0)
