@@ -120,18 +120,13 @@ func (a account) run(j job) done {
 	return done{a.Name, j.Name, exit, string(out), time.Since(began).Seconds()}
 }
 
-// settle makes the home of an account, with a workspace.
+// settle makes the home of an account, with a workspace and what else a home has.
 func (a account) settle() error {
-	work := filepath.Join(a.Home, "work")
-	if err := os.MkdirAll(work, 0o755); err != nil {
-		return err
+	var err error
+	for _, dir := range []string{a.Home, filepath.Join(a.Home, "work"), filepath.Join(a.Home, ".cache")} {
+		err = errors.Join(err, os.MkdirAll(dir, 0o755), os.Chown(dir, int(a.UID), int(a.UID)))
 	}
-	for _, dir := range []string{a.Home, work} {
-		if err := os.Chown(dir, int(a.UID), int(a.UID)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 // boot is the first process of a guest. It never returns: a kernel without a first
@@ -184,10 +179,11 @@ func start() error {
 			return err
 		}
 	}
-	if err := os.WriteFile("/proc/sys/kernel/printk", []byte("1 1 1 1"), 0o644); err != nil { // or it writes into our lines
-		return err
-	}
-	return loopback()
+	return errors.Join(
+		os.WriteFile("/proc/sys/kernel/printk", []byte("1 1 1 1"), 0o644),                     // or it writes into our lines
+		os.WriteFile("/sys/fs/cgroup/cgroup.subtree_control", []byte("+memory +pids"), 0o644), // as systemd does
+		loopback(),
+	)
 }
 
 func mounted(kind, at, options string) error {
