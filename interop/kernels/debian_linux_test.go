@@ -67,50 +67,65 @@ func (d *debian) command(name string, args ...string) *exec.Cmd {
 	return c
 }
 
-// kernel is the package that a meta package stands for, and its file vmlinuz.
-func (d *debian) kernel(t *testing.T, meta string) (version, file string) {
+// kernel is what a meta package depends on, and its version.
+func (d *debian) kernel(t *testing.T, meta string) (name, version string) {
 	t.Helper()
 	out, err := d.command("apt-cache", "show", "--no-all-versions", meta).Output()
 	if err != nil {
 		t.Fatalf("Debian has no package %s: %v", meta, err)
 	}
 	for line := range strings.Lines(string(out)) {
-		if name, ok := strings.CutPrefix(line, "Depends: "); ok {
-			name, _, _ = strings.Cut(strings.TrimSpace(name), " ")
-			root := d.unpacked(t, name)
-			version = strings.TrimPrefix(name, "linux-image-")
-			return version, root + "/boot/vmlinuz-" + version
+		if list, ok := strings.CutPrefix(line, "Depends: "); ok {
+			name, _, _ := strings.Cut(strings.TrimSpace(list), " ")
+			return name, strings.TrimPrefix(name, "linux-image-")
 		}
 	}
 	t.Fatalf("%s depends on no kernel:\n%s", meta, out)
 	return "", ""
 }
 
-// unpacked is the directory with what is in a package. It is fetched once.
-func (d *debian) unpacked(t *testing.T, name string) string {
+// unpacked are the directories with what is in packages, by their names. Each is fetched
+// once. All are asked for at once: apt takes seconds for every question.
+func (d *debian) unpacked(t *testing.T, names ...string) map[string]string {
 	t.Helper()
-	out, err := d.command("apt-get", "--print-uris", "-qq", "download", name).Output()
-	fields := strings.Fields(string(out)) // 'URI' file size hash
-	if err != nil || len(fields) < 2 {
-		t.Fatalf("Debian has no package %s: %v", name, err)
+	out, err := d.command("apt-get", append([]string{"--print-uris", "-qq", "download"}, names...)...).Output()
+	if err != nil {
+		t.Fatalf("Debian does not have all of %v: %v", names, err)
 	}
-	root := filepath.Join(d.dir, "unpacked", strings.TrimSuffix(fields[1], ".deb"))
-	if _, err := os.Stat(root); err == nil {
-		return root
+	dirs := map[string]string{}
+	var missing []string
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Fields(line) // 'URI' file size hash
+		name, _, _ := strings.Cut(fields[1], "_")
+		dirs[name] = filepath.Join(d.dir, "unpacked", strings.TrimSuffix(fields[1], ".deb"))
+		if _, err := os.Stat(dirs[name]); err != nil {
+			missing = append(missing, name)
+		}
 	}
-	if out, err := d.command("apt-get", "-qq", "download", name).CombinedOutput(); err != nil {
-		t.Fatalf("%s cannot be fetched: %v\n%s", name, err, out)
+	if missing == nil {
+		return dirs
 	}
-	deb := filepath.Join(d.dir, "debs", fields[1])
+	if out, err := d.command("apt-get", append([]string{"-qq", "download"}, missing...)...).CombinedOutput(); err != nil {
+		t.Fatalf("%v cannot be fetched: %v\n%s", missing, err, out)
+	}
+	for _, name := range missing {
+		d.unpack(t, dirs[name])
+	}
+	return dirs
+}
+
+// unpack unpacks one that was fetched, whole or not at all.
+func (d *debian) unpack(t *testing.T, dir string) {
+	t.Helper()
+	deb := filepath.Join(d.dir, "debs", filepath.Base(dir)+".deb")
 	defer os.Remove(deb)
-	must(t, os.MkdirAll(filepath.Dir(root), 0o755))
-	partial := fmt.Sprintf("%s.%d", root, os.Getpid())
+	must(t, os.MkdirAll(filepath.Dir(dir), 0o755))
+	partial := fmt.Sprintf("%s.%d", dir, os.Getpid())
 	defer os.RemoveAll(partial)
 	if out, err := exec.Command("dpkg-deb", "-x", deb, partial).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", deb, err, out)
 	}
-	must(t, os.Rename(partial, root))
-	return root
+	must(t, os.Rename(partial, dir))
 }
 
 func must(t *testing.T, err error) {

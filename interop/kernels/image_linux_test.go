@@ -38,7 +38,7 @@ func build(t *testing.T, arch, dir string, args ...string) {
 }
 
 // image writes the initramfs of a guest.
-func image(t *testing.T, d *debian, programs string, p plan, to string) {
+func image(t *testing.T, packages map[string]string, programs string, p plan, to string) {
 	t.Helper()
 	file, err := os.Create(to)
 	must(t, err)
@@ -61,7 +61,7 @@ func image(t *testing.T, d *debian, programs string, p plan, to string) {
 	w.text("plan.json", string(raw))
 	w.link("init", strings.TrimPrefix(p.Programs, "/")+"/kernels.test")
 	for _, name := range userland {
-		w.tree(d.unpacked(t, name), "")
+		w.tree(packages[name], "")
 	}
 	w.link("usr/bin/awk", "mawk")
 	w.tree(programs, strings.TrimPrefix(p.Programs, "/"))

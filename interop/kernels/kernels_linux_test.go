@@ -116,7 +116,8 @@ func (r row) test(t *testing.T) {
 		t.Skipf("SKIPPED: %s is not here", emulator)
 	}
 	d := openDebian(t, r.arch)
-	version, kernel := d.kernel(t, r.meta)
+	name, version := d.kernel(t, r.meta)
+	packages := d.unpacked(t, append([]string{name}, userland...)...)
 	dir := t.TempDir()
 	p := plan{
 		Programs: "/opt/programs",
@@ -124,9 +125,9 @@ func (r row) test(t *testing.T) {
 		Only:     chosen(),
 	}
 	programsFor(t, r.arch, dir+"/programs")
-	image(t, d, dir+"/programs", p, dir+"/initramfs")
+	image(t, packages, dir+"/programs", p, dir+"/initramfs")
 	began := time.Now()
-	all := r.boot(t, emulator, kernel, dir+"/initramfs")
+	all := r.boot(t, emulator, packages[name]+"/boot/vmlinuz-"+version, dir+"/initramfs")
 	t.Logf("Linux %s: %d results in %.0f s", version, len(all), time.Since(began).Seconds())
 	judge(t, r.name, p, all)
 	if p.Only == "." {
