@@ -26,7 +26,7 @@ const (
 // userland is what the guest has besides a kernel and our programs.
 var userland = []string{
 	"dash", "bash", "coreutils", "util-linux", "findutils", "grep", "sed", "mawk",
-	"libc6", "libgcc-s1", "libtinfo6", "libselinux1", "libpcre2-8-0", "libacl1", "libattr1", "libgmp10", "libcap-ng0", "libsmartcols1",
+	"libc6", "libgcc-s1", "libtinfo6", "libselinux1", "libpcre2-8-0", "libacl1", "libattr1", "libgmp10", "libcap-ng0", "libsmartcols1", "tzdata",
 }
 
 func openDebian(t *testing.T, arch string) *debian {

@@ -136,7 +136,7 @@ func (w *archive) tree(root, at string) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (name == "usr/share" || strings.HasSuffix(name, "/gconv")):
+		case d.IsDir() && (filepath.Dir(name) == "usr/share" && name != "usr/share/zoneinfo" || filepath.Base(name) == "gconv"):
 			return filepath.SkipDir
 		case d.IsDir():
 			w.dir(name)
