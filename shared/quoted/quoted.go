@@ -74,7 +74,7 @@ func escape(out, in []byte) (read, written int) {
 	if fast && len(in) >= 32 {
 		read, written = escapeBlocks(&out[0], &in[0], len(in), &short)
 	}
-	if len(in)-read < 32 {
+	if !fast || len(in)-read < 32 {
 		n := copyRun(out[written:], in[read:])
 		read, written = read+n, written+n
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"math/rand/v2"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 )
@@ -160,5 +162,27 @@ func BenchmarkText(b *testing.B) {
 			b.Fatal(wrong)
 		}
 		Text(raw)
+	}
+}
+
+// without is the variable that runs these tests as on a processor for which there is no
+// assembly, such as every one that is not of amd64.
+const without = "QUOTED_TEST_WITHOUT"
+
+func TestWithoutTheInstructionsOfThisProcessor(t *testing.T) {
+	if os.Getenv(without) != "" {
+		if fast {
+			t.Fatal("the processor has them nevertheless")
+		}
+		return
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, "-test.v", "-test.timeout=60s")
+	cmd.Env = append(os.Environ(), without+"=1", "GODEBUG=cpu.avx2=off")
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
