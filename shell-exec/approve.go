@@ -113,7 +113,7 @@ func (s *shell) environment(typed bool) process.Environment {
 
 // rules are what commands may touch besides the system and the tool folders.
 func (s *shell) rules(b bounds.Bounds, g ground) sandbox.Rules {
-	return sandbox.Rules{Read: s.read, Write: append(slices.Clip(g.grants), s.cache), Temp: s.temp, Hide: s.hide, Network: b.Network}
+	return sandbox.Rules{Read: s.read, Write: append(slices.Clip(g.grants), s.cache), Temp: s.temp, Hide: s.hide, Sockets: s.settings.List("allow-socket"), Network: b.Network}
 }
 
 // mostProcesses is how many one command may have at once.

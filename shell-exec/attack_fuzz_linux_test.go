@@ -224,8 +224,7 @@ func fuzz(args []string) {
 			fmt.Println(err)
 			return
 		}
-		var alarm *time.Timer
-		alarm = time.AfterFunc(time.Second, func() { _ = cmd.Process.Kill() })
+		alarm := time.AfterFunc(time.Second, func() { _ = cmd.Process.Kill() })
 		for lines := bufio.NewScanner(out); lines.Scan(); {
 			if n, ok := strings.CutPrefix(lines.Text(), "next "); ok {
 				from, _ = strconv.ParseUint(n, 10, 64)

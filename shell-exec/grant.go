@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
@@ -30,7 +31,10 @@ func holdOf(set *settings.Set) policy.Hold {
 	if set.Text("sandbox") == "off" || runtime.GOOS == "windows" {
 		return policy.Hold{}
 	}
-	return policy.Hold{Files: true, Rights: true, Offline: !set.Bool("network"), Always: set.Text("sandbox") == "required", Read: set.List("read-path")}
+	return policy.Hold{Files: true, Rights: true, Offline: !set.Bool("network"), Always: set.Text("sandbox") == "required", Read: set.List("read-path"),
+		Containers: slices.ContainsFunc(set.List("allow-socket"), func(path string) bool {
+			return slices.ContainsFunc([]string{"docker", "podman", "containerd"}, func(name string) bool { return strings.Contains(filepath.Base(path), name) })
+		})}
 }
 
 // grant is what a yes gives one command beyond what all commands have.

@@ -46,6 +46,7 @@ func flags() []settings.Flag {
 		{Name: "sandbox-level", Kind: settings.Count, Default: "2", Min: 1, Max: 2,
 			Doc: "2 runs commands in namespaces of their own too, where the machine allows; 1 does not"},
 		{Name: "read-path", Kind: settings.List, Dir: true, Doc: "a directory that commands may read besides"},
+		{Name: "allow-socket", Kind: settings.List, Dir: true, Doc: "a local socket of another program that commands may connect to; a container service or an agent is then theirs to use"},
 		{Name: "network", Kind: settings.Bool, Default: "true", Doc: "commands may open connections"},
 		{Name: "pass-env", Kind: settings.List, Doc: "variables of this server that commands get besides the usual ones; a * stands for any part"},
 		{Name: "login-path", Kind: settings.Bool, Default: "false", Doc: "take PATH from the person's login shell"},

@@ -336,8 +336,10 @@ func TestTheBytesOfMessagesAreBounded(t *testing.T) {
 
 func TestTheBytesOfAnswersAreBounded(t *testing.T) {
 	w := newWork(1000, 1<<30)
-	if w.begin(1) != nil || w.begin(1) != nil {
-		t.Fatal("two messages are too many")
+	for range 2 {
+		if w.begin(1) != nil {
+			t.Fatal("two messages are too many")
+		}
 	}
 	w.sending(maxUnsent)
 	if no := w.begin(1); no == nil || !no.later || no.fault.Code != fault.LimitReached {

@@ -16,19 +16,22 @@ type Hold struct {
 	Offline bool     // it has no network
 	Always  bool     // nothing lifts it, not even a yes
 	Read    []string // what it may read outside the workspace
+
+	Containers bool // it may use a container service
 }
 
 // need is what has to be there for an effect to happen.
 type need int
 
 const (
-	nothing  need = iota // every command may do it
-	network              // a connection
-	homeward             // the home directory among those allowed
-	readFile             // one file to be read
-	openFile             // one file to be read and changed
-	rights               // those of another user
-	outside              // more than any command in a sandbox gets
+	nothing    need = iota // every command may do it
+	network                // a connection
+	homeward               // the home directory among those allowed
+	readFile               // one file to be read
+	openFile               // one file to be read and changed
+	rights                 // those of another user
+	containers             // a container service
+	outside                // more than any command in a sandbox gets
 )
 
 // The reasons why a yes changes nothing.
@@ -68,8 +71,8 @@ var consents = map[effect.Kind]struct {
 	effect.Lookalike: {}, effect.Unreadable: {}, effect.TooLarge: {},
 
 	effect.Discard: {}, effect.PublishVersions: {need: network}, effect.Publish: {need: network}, effect.Infrastructure: {need: network},
-	effect.ContainerFiles: {outside, notDocker}, effect.ContainerRights: {outside, notDocker}, effect.ContainerMount: {outside, notDocker},
-	effect.ContainerGone: {outside, notDocker},
+	effect.ContainerFiles: {containers, notDocker}, effect.ContainerRights: {containers, notDocker}, effect.ContainerMount: {containers, notDocker},
+	effect.ContainerGone: {containers, notDocker},
 }
 
 // gaining are the programs that have the rights of root by themselves. One of them alone
@@ -101,6 +104,10 @@ func (r Request) impossible(f *Finding, file string) string {
 		return ""
 	case rights:
 		if !h.Rights {
+			return ""
+		}
+	case containers:
+		if !h.Files || h.Containers {
 			return ""
 		}
 	case homeward:

@@ -48,10 +48,6 @@ func (c *canary) unreachable() error {
 	return nil
 }
 
-// reachable is nil if the calling thread may signal it: only then being refused
-// means something.
-func (c *canary) reachable() error { return unix.Kill(c.process.Pid, 0) }
-
 func (c *canary) close() {
 	c.keep.Close()
 	_, _ = c.process.Wait()

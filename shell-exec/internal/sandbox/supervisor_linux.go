@@ -153,8 +153,8 @@ func (v *supervisor) answer(n seccomp.Notification) {
 	}()
 }
 
-// pass is an error that is none: the kernel shall do it.
-var pass = errors.New("pass")
+// errPass is an error that is none: the kernel shall do it.
+var errPass = errors.New("pass")
 
 // tell does a call and answers. what tells it from others of the same thread.
 func (v *supervisor) tell(n seccomp.Notification, what string, do func() error) {
@@ -165,7 +165,7 @@ func (v *supervisor) tell(n seccomp.Notification, what string, do func() error) 
 	errno := before.errno
 	if !again || before.call != what {
 		err := do()
-		if err == pass {
+		if err == errPass {
 			_ = v.listener.Pass(n)
 			return
 		}
@@ -193,8 +193,8 @@ func (v *supervisor) judge(n seccomp.Notification) error {
 	case unix.SYS_KILL:
 		return v.kill(who, arg(0), unix.Signal(arg(1)))
 	case unix.SYS_TGKILL:
-		if who.owns(arg(0)) == pass {
-			return pass // the kernel looks that the thread is of the process
+		if who.owns(arg(0)) == errPass {
+			return errPass // the kernel looks that the thread is of the process
 		}
 		return v.tgkill(arg(0), arg(1), unix.Signal(arg(2)))
 	case unix.SYS_TKILL:
@@ -208,8 +208,8 @@ func (v *supervisor) judge(n seccomp.Notification) error {
 	}
 	if i, known := numbered[uintptr(n.Number)]; known {
 		number := arg(i)
-		if who.owns(number) == pass || who.hasThread(number) {
-			return pass // a thread that is gone meanwhile leaves its number to a stranger: one's nice value, at the worst
+		if who.owns(number) == errPass || who.hasThread(number) {
+			return errPass // a thread that is gone meanwhile leaves its number to a stranger: one's nice value, at the worst
 		}
 	}
 	return unix.EPERM
@@ -238,7 +238,7 @@ func whoIs(thread int) caller {
 // owns passes the number of the caller's own process.
 func (c caller) owns(number int) error {
 	if number != 0 && number == c.inside {
-		return pass
+		return errPass
 	}
 	return unix.EPERM
 }
@@ -288,11 +288,11 @@ func (v *supervisor) kill(who caller, number int, sig unix.Signal) error {
 		return unix.EPERM // everybody
 	case number < 0:
 		if group, err := unix.Getpgid(who.process); err == nil && group == -number {
-			return pass // the caller is in it
+			return errPass // the caller is in it
 		}
 		return v.killGroup(-number, sig)
-	case who.owns(number) == pass:
-		return pass
+	case who.owns(number) == errPass:
+		return errPass
 	}
 	return v.send(whoIs(number).process, func(fd int) error { return unix.PidfdSendSignal(fd, sig, nil, 0) })
 }
