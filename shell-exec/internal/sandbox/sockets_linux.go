@@ -21,7 +21,7 @@ import (
 func (v *supervisor) connect(n seccomp.Notification) {
 	socket, address, err := v.socketAndAddress(n)
 	if err != nil {
-		v.tell(n, "", func() error { return err })
+		v.tell(n, fmt.Sprint(n.Args), func() error { return err })
 		return
 	}
 	defer unix.Close(socket)

@@ -24,6 +24,7 @@ type Attr struct {
 	Ruleset   *os.File          // a Landlock layer to enter; nil for none. The calling thread has no_new_privs
 	Filter    []unix.SockFilter // a system-call filter, on top of that of the thread; nil for none
 	Listener  *os.File          // a socket that the filter's listener is sent through: whoever holds the other end answers; nil for none
+	Patient   bool              // signals wait until a call that is being answered is (Linux 5.19; before that it returns EINTR, or begins again)
 	Env       []string
 }
 

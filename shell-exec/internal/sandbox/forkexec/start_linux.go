@@ -42,6 +42,7 @@ type child struct {
 	ruleset    int // -1 for none
 	filter     *unix.SockFprog
 	listening  uintptr // SECCOMP_FILTER_FLAG_NEW_LISTENER, or 0
+	patient    uintptr // waitKillable, or 0
 	socket     int
 	message    message
 
@@ -49,6 +50,8 @@ type child struct {
 	stage stage
 	errno syscall.Errno
 }
+
+const waitKillable = 1 << 5 // SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 
 type stage uintptr
 
@@ -137,6 +140,9 @@ func (a *Attr) child(path string, args []string) (c *child, moved []int, err err
 	if a.Listener != nil {
 		c.listening, c.socket = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, above(int(a.Listener.Fd()))
 		c.message.make()
+		if a.Patient {
+			c.patient = waitKillable
+		}
 	}
 	return c, moved, err
 }
@@ -213,7 +219,11 @@ func (c *child) fork() (pid, errno uintptr) {
 	}
 	c.stage = filter
 	if c.filter != nil {
-		if r, _, e = syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW|c.listening, uintptr(unsafe.Pointer(c.filter))); e != 0 {
+		r, _, e = syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW|c.listening|c.patient, uintptr(unsafe.Pointer(c.filter)))
+		if e == syscall.EINVAL && c.patient != 0 {
+			r, _, e = syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW|c.listening, uintptr(unsafe.Pointer(c.filter)))
+		}
+		if e != 0 {
 			goto failed
 		}
 	}
