@@ -184,7 +184,7 @@ func errnos() error {
 	return nil
 }
 
-func TestACommandConnectsToItsOwnLocalSockets(t *testing.T) {
+func TestOwnLocalSockets(t *testing.T) {
 	supervised(t)
 	w := newWorld(t)
 	older := inspect()
@@ -208,9 +208,9 @@ func TestACommandConnectsToItsOwnLocalSockets(t *testing.T) {
 	}
 }
 
-// TestCommandsConnectToEachOther has one that goes to the background and ends, and is asked
+// TestEachOther has one that goes to the background and ends, and is asked
 // by another.
-func TestCommandsConnectToEachOther(t *testing.T) {
+func TestEachOther(t *testing.T) {
 	supervised(t)
 	w := newWorld(t)
 	s := newBox(t, w.Home)
@@ -471,8 +471,8 @@ func TestADetachedCommandHasNoLocalSockets(t *testing.T) {
 	}
 }
 
-// TestProgramsThatServeThemselvesWork runs what people run.
-func TestProgramsThatServeThemselvesWork(t *testing.T) {
+// TestOwnServersWork runs what people run.
+func TestOwnServersWork(t *testing.T) {
 	supervised(t)
 	w := newWorld(t)
 	s := newBox(t, w.Home)
