@@ -29,6 +29,7 @@ type Sandbox struct {
 	mu     sync.Mutex
 	trees  map[*Tree]*thread // that started it
 	keeper *keeper           // at level 2
+	held   map[uint64]bool   // sockets that commands were seen to listen at, by cookie
 	closed bool
 	done   chan struct{} // closed by Close
 }

@@ -21,7 +21,7 @@ import (
 func (v *supervisor) connect(n seccomp.Notification) {
 	socket, address, err := v.socketAndAddress(n)
 	if err != nil {
-		v.tell(n, "", func() error { return err })
+		v.tell(n, fmt.Sprint(n.Args), func() error { return err })
 		return
 	}
 	defer unix.Close(socket)
@@ -194,6 +194,7 @@ func (v *supervisor) writable(path string) bool {
 // listening is a socket that somebody listens at.
 type listening struct {
 	socket uint32
+	cookie uint64 // of the socket, and of no other one ever
 	name   []byte // as it was bound
 	inode  uint32 // of its file, and the device of that as the kernel numbers it
 	device uint32
@@ -210,7 +211,7 @@ func (v *supervisor) ours(there func(listening) bool) error {
 	for _, l := range all {
 		switch {
 		case !there(l):
-		case !v.s.holds(l.socket):
+		case !v.s.holds(l):
 			return unix.EACCES
 		default:
 			err = nil
@@ -219,9 +220,28 @@ func (v *supervisor) ours(there func(listening) bool) error {
 	return err
 }
 
-// holds reports whether a process of a command has the socket open.
-func (s *Sandbox) holds(socket uint32) bool {
-	want := fmt.Sprintf("socket:[%d]", socket)
+const maxHeld = 1000
+
+// holds reports whether a process of a command has, or had, the socket open. It takes a
+// look at all their descriptors, once for a socket.
+func (s *Sandbox) holds(l listening) bool {
+	s.mu.Lock()
+	held := s.held[l.cookie]
+	s.mu.Unlock()
+	if held || !s.looksFor(fmt.Sprintf("socket:[%d]", l.socket)) {
+		return held
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held == nil || len(s.held) >= maxHeld {
+		s.held = map[uint64]bool{}
+	}
+	s.held[l.cookie] = true
+	return true
+}
+
+// looksFor reports whether a descriptor of a command leads there.
+func (s *Sandbox) looksFor(want string) bool {
 	for t := range s.known() {
 		for _, pid := range t.PIDs() {
 			dir := fmt.Sprintf("/proc/%d/fd/", pid)
@@ -331,6 +351,7 @@ func parseListening(m []byte) (l listening) {
 	}
 	order := binary.NativeEndian
 	l.socket = order.Uint32(m[4:])
+	l.cookie = order.Uint64(m[8:])
 	for rest := m[head:]; len(rest) >= 4; {
 		size, kind := int(order.Uint16(rest)), order.Uint16(rest[2:])
 		if size < 4 || size > len(rest) {

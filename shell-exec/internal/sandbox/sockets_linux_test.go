@@ -184,24 +184,33 @@ func errnos() error {
 	return nil
 }
 
-func TestACommandConnectsToItsOwnLocalSockets(t *testing.T) {
+func TestOwnLocalSockets(t *testing.T) {
 	supervised(t)
 	w := newWorld(t)
-	s := newBox(t, w.Home)
-	for _, network := range []bool{false, true} {
-		dir := fmt.Sprint(w.Work, "/", network)
-		must(t, os.Mkdir(dir, 0o755))
-		c := w.deed(t, "serves", dir)
-		c.Rules.Network = network
-		if got := run(t, s, c); !got.ok() {
-			t.Errorf("network %t: %+v", network, got)
+	older := inspect()
+	older.landlock = 5
+	old, _, err := older.sandbox(Options{Mode: Auto, Level: level(), Home: w.Home})
+	must(t, err)
+	defer old.Close()
+	for name, s := range map[string]*Sandbox{"new": newBox(t, w.Home), "old": old} {
+		for _, network := range []bool{false, true} {
+			dir := fmt.Sprint(w.Work, "/", name, network)
+			must(t, os.Mkdir(dir, 0o755))
+			c := w.deed(t, "serves", dir)
+			c.Rules.Network = network
+			if got := run(t, s, c); !got.ok() {
+				t.Errorf("%s kernel, network %t: %+v", name, network, got)
+			}
+			if got := run(t, s, w.shell("exec prlimit --pid $$ --nofile=300")); !got.ok() {
+				t.Errorf("%s kernel, its own number: %+v", name, got)
+			}
 		}
 	}
 }
 
-// TestCommandsConnectToEachOther has one that goes to the background and ends, and is asked
+// TestEachOther has one that goes to the background and ends, and is asked
 // by another.
-func TestCommandsConnectToEachOther(t *testing.T) {
+func TestEachOther(t *testing.T) {
 	supervised(t)
 	w := newWorld(t)
 	s := newBox(t, w.Home)
@@ -462,8 +471,8 @@ func TestADetachedCommandHasNoLocalSockets(t *testing.T) {
 	}
 }
 
-// TestProgramsThatServeThemselvesWork runs what people run.
-func TestProgramsThatServeThemselvesWork(t *testing.T) {
+// TestOwnServersWork runs what people run.
+func TestOwnServersWork(t *testing.T) {
 	supervised(t)
 	w := newWorld(t)
 	s := newBox(t, w.Home)

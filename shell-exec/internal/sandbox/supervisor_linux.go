@@ -30,21 +30,22 @@ type supervisor struct {
 
 	mu         sync.Mutex
 	connecting int
-	connects   map[int]bool           // sockets that are being connected
-	over       bool                   // nobody is left
-	unsent     map[uint32]undelivered // by thread
+	connects   map[int]bool     // sockets that are being connected
+	over       bool             // nobody is left
+	calls      map[uint32]*call // by thread
 }
 
-// undelivered is what came of a call whose caller was interrupted by a signal before it
-// was told. It then calls again, and would, for one, find its socket connected already.
-type undelivered struct {
-	call  string
-	errno unix.Errno
+// call is one that its thread was not told the end of. A signal interrupts the caller, who then
+// calls again: it may still be done, or have been done already, and is not done twice.
+type call struct {
+	what string
+	done chan struct{}
+	err  error // to be read after that
 }
 
 const (
 	maxConnects = 64 // at once, of one command; each has a thread of this process
-	maxUnsent   = 1000
+	maxCalls    = 1000
 )
 
 // supervision is how a child gets a supervisor: its filter, and the two ends of what it
@@ -90,6 +91,7 @@ func (l *launch) startSupervised(path string, args []string, attr *forkexec.Attr
 	}
 	defer v.close()
 	attr.Listener = v.theirs
+	attr.Patient = l.s.machine.judgesSignals(l.s.level) // what one signals may answer with a signal, at once
 	p, err := forkexec.Start(path, args, attr)
 	if err != nil {
 		return nil, err
@@ -102,7 +104,7 @@ func (l *launch) startSupervised(path string, args []string, attr *forkexec.Attr
 	}
 	l.supervisor = &supervisor{
 		s: l.s, thread: l.thread, rules: l.c.Rules, listener: listener,
-		connects: map[int]bool{}, unsent: map[uint32]undelivered{},
+		connects: map[int]bool{}, calls: map[uint32]*call{},
 	}
 	return p, nil
 }
@@ -159,28 +161,40 @@ var errPass = errors.New("pass")
 // tell does a call and answers. what tells it from others of the same thread.
 func (v *supervisor) tell(n seccomp.Notification, what string, do func() error) {
 	v.mu.Lock()
-	before, again := v.unsent[n.Thread]
-	delete(v.unsent, n.Thread)
-	v.mu.Unlock()
-	errno := before.errno
-	if !again || before.call != what {
-		err := do()
-		if err == errPass {
-			_ = v.listener.Pass(n)
-			return
-		}
-		errno = 0
-		if err != nil && !errors.As(err, &errno) {
-			errno = unix.EPERM
-		}
+	if !v.listener.Waits(n) { // what it calls again may have been answered by now
+		v.mu.Unlock()
+		return
 	}
-	if v.listener.Answer(n, errno) != nil {
-		v.mu.Lock()
-		defer v.mu.Unlock()
-		if len(v.unsent) > maxUnsent { // of threads that are gone
-			clear(v.unsent)
+	c := v.calls[n.Thread]
+	again := c != nil && c.what == what
+	if !again {
+		if len(v.calls) >= maxCalls { // of threads that are gone
+			clear(v.calls)
 		}
-		v.unsent[n.Thread] = undelivered{what, errno}
+		c = &call{what: what, done: make(chan struct{})}
+		v.calls[n.Thread] = c
+	}
+	v.mu.Unlock()
+	if again {
+		<-c.done
+	} else {
+		c.err = do()
+		close(c.done)
+	}
+	errno := unix.Errno(0)
+	var failed error
+	switch {
+	case c.err == errPass:
+		_ = v.listener.Pass(n)
+	case c.err != nil && !errors.As(c.err, &errno):
+		failed = v.listener.Answer(n, unix.EPERM)
+	default:
+		failed = v.listener.Answer(n, errno)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if failed == nil && v.calls[n.Thread] == c {
+		delete(v.calls, n.Thread)
 	}
 }
 

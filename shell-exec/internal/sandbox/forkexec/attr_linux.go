@@ -27,6 +27,7 @@ type Attr struct {
 	Ruleset      *os.File            // a Landlock layer to enter; nil for none
 	Filters      [][]unix.SockFilter // system-call filters to be put on, one over the other
 	Listener     *os.File            // a socket that the listener of the last one is sent through: whoever holds the other end answers; nil for none
+	Patient      bool                // signals wait until a call that is being answered is (Linux 5.19; before that it returns EINTR, or begins again)
 	Env          []string
 }
 

@@ -46,6 +46,7 @@ type child struct {
 	ruleset    int // -1 for none
 	filters    []*unix.SockFprog
 	listening  uintptr // SECCOMP_FILTER_FLAG_NEW_LISTENER, or 0
+	patient    uintptr // waitKillable, or 0
 	socket     int
 	message    message
 
@@ -56,6 +57,8 @@ type child struct {
 }
 
 type namespace struct{ fd, kind uintptr }
+
+const waitKillable = 1 << 5 // SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 
 type stage uintptr
 
@@ -160,6 +163,9 @@ func (a *Attr) child(path string, args []string) (c *child, moved []int, err err
 	if a.Listener != nil {
 		c.listening, c.socket = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, above(int(a.Listener.Fd()))
 		c.message.make()
+		if a.Patient {
+			c.patient = waitKillable
+		}
 	}
 	return c, moved, err
 }
@@ -280,9 +286,13 @@ func (c *child) fork() (pid, errno uintptr) {
 	for i = 0; i < len(c.filters); i++ {
 		n = unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW
 		if i == len(c.filters)-1 {
-			n |= c.listening
+			n |= c.listening | c.patient
 		}
-		if r, _, e = syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, n, uintptr(unsafe.Pointer(c.filters[i]))); e != 0 {
+		r, _, e = syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, n, uintptr(unsafe.Pointer(c.filters[i])))
+		if e == syscall.EINVAL && n&c.patient != 0 {
+			r, _, e = syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, n&^c.patient, uintptr(unsafe.Pointer(c.filters[i])))
+		}
+		if e != 0 {
 			goto failed
 		}
 	}
