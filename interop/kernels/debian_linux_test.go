@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // debian is Debian 12 for one architecture, from which single packages are taken without
@@ -45,6 +47,10 @@ func openDebian(t *testing.T, arch string) *debian {
 	for _, dir := range []string{"lists/partial", "cache/archives/partial", "debs", "etc"} {
 		must(t, os.MkdirAll(filepath.Join(d.dir, dir), 0o755))
 	}
+	lock, err := os.Create(d.dir + "/lock") // apt does not wait for another
+	must(t, err)
+	t.Cleanup(func() { lock.Close() })
+	must(t, unix.Flock(int(lock.Fd()), unix.LOCK_EX))
 	must(t, os.WriteFile(d.dir+"/sources.list", []byte(sources), 0o644))
 	must(t, os.WriteFile(d.dir+"/status", nil, 0o644))
 	for _, o := range []string{

@@ -22,7 +22,7 @@ import (
 type plan struct {
 	Programs string // directory of the servers and test binaries
 	Accounts []account
-	Only     string // a pattern of the jobs to run
+	Only     string // a pattern of what to run: an account and the name of a job
 }
 
 // account is a user with a home directory.
@@ -89,7 +89,7 @@ func (p plan) jobs(a account) []job {
 		all = append(all, job{"test " + s.Name, []string{filepath.Join(p.Programs, s.Name+".test"), "-test.v", "-test.timeout=28m", "-test.run=" + s.Run}})
 	}
 	only := regexp.MustCompile(p.Only)
-	return slices.DeleteFunc(all, func(j job) bool { return !only.MatchString(j.Name) })
+	return slices.DeleteFunc(all, func(j job) bool { return !only.MatchString(a.Name + " " + j.Name) })
 }
 
 // run runs a program and keeps the end of what it prints.
