@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -10,47 +9,59 @@ import (
 	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
 )
 
-// box is a sandbox that may not have been tried yet. That takes longer than the rest of a
+// box is a sandbox that may not be there yet. To make it takes longer than the rest of a
 // start, so a client is greeted first; whoever needs the sandbox waits, the first command
-// above all.
+// above all. What it promises is tried later still, when nobody waits.
 type box struct {
 	wanted, closing func()
-	tried           chan struct{} // closed when the rest is there
+	made            chan struct{} // closed when the rest is there
+	done            chan struct{} // closed when nothing is done by itself any more
 	sandbox         *sandbox.Sandbox
-	report          sandbox.Report
 	err             error
 }
 
-// newBox tries the sandbox as soon as it is wanted, and at the latest after a while.
+// newBox makes the sandbox as soon as it is wanted, and at the latest after a while.
 func newBox(o sandbox.Options, while time.Duration) *box {
 	wanted, closing := make(chan struct{}), make(chan struct{})
 	b := &box{
 		wanted:  sync.OnceFunc(func() { close(wanted) }),
 		closing: sync.OnceFunc(func() { close(closing) }),
-		tried:   make(chan struct{}),
+		made:    make(chan struct{}), done: make(chan struct{}),
 	}
 	go func() {
-		defer close(b.tried)
+		defer close(b.done)
 		select {
 		case <-wanted:
 		case <-time.After(while):
 		case <-closing:
 			b.err = context.Canceled
+			close(b.made)
 			return
 		}
-		b.sandbox, b.report, b.err = sandbox.New(o)
+		b.sandbox, b.err = sandbox.New(o)
+		close(b.made)
+		select {
+		case <-time.After(idle):
+			if b.err == nil {
+				b.sandbox.Report()
+			}
+		case <-closing:
+		}
 	}()
 	return b
 }
 
+// idle is how long after it was made a sandbox is tried.
+const idle = 2 * time.Second
+
 // wait is nil when commands can be started.
 func (b *box) wait() error {
 	b.wanted()
-	<-b.tried
+	<-b.made
 	return b.err
 }
 
-// Start starts a command in the sandbox, when that was tried.
+// Start starts a command in the sandbox, when that was made.
 func (b *box) Start(ctx context.Context, c sandbox.Command, f sandbox.Files) (process.Tree, error) {
 	if err := b.wait(); err != nil {
 		return nil, err
@@ -66,23 +77,25 @@ func (b *box) Terminal() (sandbox.Terminal, error) {
 	return b.sandbox.Terminal()
 }
 
-// Report is what became of trying it.
+// Report is what became of trying the sandbox; nil where there is none.
 func (b *box) Report() sandbox.Report {
-	_ = b.wait() // without a sandbox the report says so, or there is none
-	return b.report
+	if b.wait() != nil {
+		return nil
+	}
+	return b.sandbox.Report()
 }
 
-// holds says that a promise of the sandbox is kept on this machine.
-func (b *box) holds(name string) bool {
-	return slices.ContainsFunc(b.Report(), func(p sandbox.Part) bool { return p.Name == name && p.Holds })
-}
+// confines says that commands open only what their rules name.
+func (b *box) confines() bool { return b.wait() == nil && b.sandbox.Confines() }
 
-// Close ends what runs in the sandbox. One that was not tried never is.
+// Close ends what runs in the sandbox. One that was not made never is.
 func (b *box) Close() error {
 	b.closing()
-	<-b.tried
+	<-b.made
 	if b.sandbox == nil {
 		return nil
 	}
-	return b.sandbox.Close()
+	err := b.sandbox.Close()
+	<-b.done
+	return err
 }

@@ -15,7 +15,7 @@ func TestTheSandboxIsTriedWhenItIsWanted(t *testing.T) {
 	b := newBox(auto(), time.Hour)
 	defer b.Close()
 	select {
-	case <-b.tried:
+	case <-b.made:
 		t.Fatal("it was tried before anybody wanted it")
 	default:
 	}
@@ -32,9 +32,9 @@ func TestTheSandboxIsTriedWhenItIsWanted(t *testing.T) {
 func TestTheSandboxIsTriedThoughNobodyWantsIt(t *testing.T) {
 	b := newBox(auto(), 0)
 	defer b.Close()
-	<-b.tried
-	if b.err != nil || len(b.report) == 0 {
-		t.Errorf("%v, %+v", b.err, b.report)
+	<-b.made
+	if b.err != nil || len(b.Report()) == 0 {
+		t.Errorf("%v, %+v", b.err, b.Report())
 	}
 }
 

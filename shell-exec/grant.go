@@ -22,7 +22,7 @@ import (
 // hold is what holds the commands that this client starts now.
 func (s *shell) hold(b bounds.Bounds) policy.Hold {
 	h := holdOf(s.settings)
-	h.Files, h.Offline = h.Files && s.box.holds("read") && s.box.holds("write"), h.Rights && !b.Network
+	h.Files, h.Offline = h.Files && s.box.confines(), h.Rights && !b.Network
 	return h
 }
 

@@ -56,7 +56,7 @@ func supervise(jobs, stored string) error {
 
 // held starts commands in the sandbox.
 func held() (process.Starter, func() error, error) {
-	s, _, err := sandbox.New(sandbox.Options{Mode: sandbox.Auto, Level: 1})
+	s, err := sandbox.New(sandbox.Options{Mode: sandbox.Auto, Level: 1})
 	if err != nil {
 		return nil, nil, err
 	}

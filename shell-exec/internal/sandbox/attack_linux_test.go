@@ -121,7 +121,7 @@ func free(c Command) Command {
 func openBox(t testing.TB, home string) *Sandbox {
 	t.Helper()
 	newBox(t, home) // or the test says nothing
-	s, _, err := New(Options{Mode: Auto, Level: level(), Home: home})
+	s, err := New(Options{Mode: Auto, Level: level(), Home: home})
 	must(t, err)
 	t.Cleanup(func() { must(t, s.Close()) })
 	return s

@@ -28,7 +28,7 @@ func TestTheEmptyGroupOfAKilledServerIsSwept(t *testing.T) {
 	must(t, os.Mkdir(strange, 0o755))
 	defer os.Remove(strange)
 	w := newWorld(t)
-	s, _, err := inspect().sandbox(Options{Mode: Off, Level: 1, Home: w.Home})
+	s, err := inspect().sandbox(Options{Mode: Off, Level: 1, Home: w.Home})
 	must(t, err)
 	defer s.Close()
 	for dir, want := range map[string]bool{orphan: false, own.dir: true, strange: true} {

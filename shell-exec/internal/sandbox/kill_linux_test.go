@@ -45,13 +45,13 @@ func boxes(t *testing.T, home string) map[string]*Sandbox {
 	}
 	out := map[string]*Sandbox{}
 	for name, c := range all {
-		s, report, err := c.machine.sandbox(Options{Mode: c.mode, Level: level(), Home: home})
+		s, err := c.machine.sandbox(Options{Mode: c.mode, Level: level(), Home: home})
 		must(t, err)
 		t.Cleanup(func() { must(t, s.Close()) })
 		if got := s.machine.means(s.level == 2); got != c.means {
-			t.Fatalf("%s: held by %v instead: %+v", name, got, report)
+			t.Fatalf("%s: held by %v instead: %+v", name, got, s.Report())
 		}
-		for _, part := range report {
+		for _, part := range s.Report() {
 			if part.Name == "kill" && c.means != byLineage && !part.Holds {
 				t.Errorf("%s: %+v", name, part)
 			}
@@ -265,7 +265,7 @@ func TestASignalReachesTheWholeTree(t *testing.T) {
 func TestClosingTheSandboxEndsAllButTheDetached(t *testing.T) {
 	w := newWorld(t)
 	newBox(t, w.Home)
-	s, _, err := New(Options{Mode: Auto, Level: level(), Home: w.Home})
+	s, err := New(Options{Mode: Auto, Level: level(), Home: w.Home})
 	must(t, err)
 	bound, detached := token(), token()
 	_, err = s.Start(t.Context(), w.shell("setsid sleep $1", bound), Files{})

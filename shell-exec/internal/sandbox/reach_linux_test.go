@@ -239,7 +239,7 @@ func reachBox(t *testing.T, home string) *Sandbox {
 	if m := inspect(); !m.scoped() || !m.seccomp {
 		t.Skip("SKIPPED: Landlock has no scopes here, or there are no system-call filters")
 	}
-	s, _, err := New(Options{Mode: Auto, Level: level(), Home: home})
+	s, err := New(Options{Mode: Auto, Level: level(), Home: home})
 	must(t, err)
 	t.Cleanup(func() { must(t, s.Close()) })
 	return s
@@ -393,7 +393,7 @@ func TestFilesMoveBetweenDirectories(t *testing.T) {
 	for _, abi := range []int{full.landlock, 5, 3, 2} {
 		m := full
 		m.landlock = abi
-		s, _, err := m.sandbox(Options{Mode: Auto, Level: level(), Home: w.Home})
+		s, err := m.sandbox(Options{Mode: Auto, Level: level(), Home: w.Home})
 		must(t, err)
 		if got := run(t, s, w.shell("mkdir -p a b && echo x >a/file && ln a/file b/hard && mv a/file b/ && rm -r a b")); !got.ok() {
 			t.Errorf("ABI %d: %+v", abi, got)

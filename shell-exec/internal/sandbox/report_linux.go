@@ -34,8 +34,8 @@ func (s *Sandbox) promises() []promise {
 	}
 }
 
-// report says of every promise what was seen. err is why nothing could be tried.
-func (s *Sandbox) report(tried map[string]outcome, err error) Report {
+// promised says of every promise what was seen. err is why nothing could be tried.
+func (s *Sandbox) promised(tried map[string]outcome, err error) Report {
 	var out Report
 	for _, p := range s.promises() {
 		out = append(out, p.part(tried[p.name], err))

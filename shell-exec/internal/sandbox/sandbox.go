@@ -9,8 +9,8 @@
 // namespaces of its own, where this machine gives them away. On macOS it is
 // Seatbelt, on Windows a job object.
 //
-// It refuses to call anything enforced that it has not seen fail: New tries
-// what it promises. It refuses to be weaker silently: what this machine cannot
+// It refuses to call anything enforced that it has not seen fail: Report is
+// what became of trying it. It refuses to be weaker silently: what this machine cannot
 // do stands in the report, and under Required there is no sandbox at all. It
 // refuses to signal a stranger: a process is reached through what the kernel
 // says belongs to the command, never through a number that was once right. And
@@ -31,9 +31,11 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/multiollama/mcp-server/shared/confine"
@@ -156,24 +158,27 @@ func (r Report) Holds() bool {
 	return len(r) > 0
 }
 
-// New is a sandbox for commands, after every promise was tried.
-func New(o Options) (*Sandbox, Report, error) {
+// New is a sandbox for commands. Under Required every promise was tried, and is kept.
+func New(o Options) (*Sandbox, error) {
 	if o.Mode < Auto || o.Mode > Off || o.Level < 1 || o.Level > 2 {
-		return nil, nil, fault.New(fault.Misconfigured, "the sandbox has no such mode or level", "Use auto, required or off, and level 1 or 2")
+		return nil, fault.New(fault.Misconfigured, "the sandbox has no such mode or level", "Use auto, required or off, and level 1 or 2")
 	}
 	if o.Home == "" {
 		o.Home, _ = os.UserHomeDir() // without one there are no tool folders in it
 	}
-	s, report, err := newSandbox(o)
+	s, err := newSandbox(o)
 	if err != nil {
-		return nil, report, err
+		return nil, err
 	}
-	if o.Mode == Required && !report.Holds() {
-		s.Close()
-		return nil, report, refusal(report)
+	s.report = sync.OnceValue(s.try)
+	if o.Mode == Required && !s.Report().Holds() {
+		return nil, errors.Join(refusal(s.Report()), s.Close())
 	}
-	return s, report, nil
+	return s, nil
 }
+
+// Report says what became of trying every promise, which is done once, when somebody asks.
+func (s *Sandbox) Report() Report { return s.report() }
 
 // refusal names the first promise that is not kept, and how to have it.
 func refusal(r Report) error {

@@ -16,15 +16,20 @@ type Sandbox struct {
 	home  string
 	mu    sync.Mutex
 	trees map[*Tree]bool
+
+	report func() Report
 }
 
-func newSandbox(o Options) (*Sandbox, Report, error) {
-	s := &Sandbox{mode: o.Mode, home: o.Home, trees: map[*Tree]bool{}}
-	return s, s.try(o.Level), nil
+func newSandbox(o Options) (*Sandbox, error) {
+	return &Sandbox{mode: o.Mode, home: o.Home, trees: map[*Tree]bool{}}, nil
 }
+
+// Confines reports whether commands open only what their rules name, as far as this
+// machine should; Report says what was seen of it.
+func (s *Sandbox) Confines() bool { return s.mode != Off }
 
 // try tries the profile with acts that it forbids.
-func (s *Sandbox) try(level int) Report {
+func (s *Sandbox) try() Report {
 	const fix = "Use a macOS that has " + sandboxExec
 	works := s.tried("/usr/bin/true") == nil
 	refuses := func(name, path string, args ...string) Part {

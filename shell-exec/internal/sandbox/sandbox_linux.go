@@ -16,7 +16,9 @@ import (
 // Sandbox starts commands. It is safe for use by many at once.
 type Sandbox struct {
 	mode    Mode
-	level   int // 2 as long as namespaces can be had
+	level   int   // 2 as long as namespaces can be had
+	why     error // why they cannot, where they were wanted
+	report  func() Report
 	home    string
 	guarded []string
 	machine machine
@@ -34,36 +36,44 @@ type Sandbox struct {
 	done   chan struct{} // closed by Close
 }
 
-func newSandbox(o Options) (*Sandbox, Report, error) { return inspect().sandbox(o) }
+func newSandbox(o Options) (*Sandbox, error) { return inspect().sandbox(o) }
 
-// sandbox is a sandbox on the machine m, and what became of trying it.
-func (m machine) sandbox(o Options) (*Sandbox, Report, error) {
+// Confines reports whether commands open only what their rules name, as far as this
+// machine should; Report says what was seen of it.
+func (s *Sandbox) Confines() bool {
+	return s.mode != Off && s.machine.landlock > 0 && (s.machine.landlock >= 3 || s.machine.seccomp)
+}
+
+// sandbox is a sandbox on the machine m.
+func (m machine) sandbox(o Options) (*Sandbox, error) {
 	if os.Getenv(role) != "" { // else a program without Helper would start itself again and again
-		return nil, nil, fault.New(fault.Internal, "this program does not call sandbox.Helper first", "")
+		return nil, fault.New(fault.Internal, "this program does not call sandbox.Helper first", "")
 	}
 	closeOnExec()
 	sweepGroups(m.group)
 	s := &Sandbox{mode: o.Mode, level: o.Level, home: o.Home, guarded: o.Guarded, machine: m, family: newFamily(), trees: map[*Tree]*thread{}, done: make(chan struct{})}
 	if o.Mode == Off {
-		return s, switchedOff(), nil
+		return s, nil
 	}
 	var err error
 	if s.canary, err = newCanary(); err != nil {
-		return nil, nil, fault.New(fault.Unavailable, "the sandbox could not be tried: /bin/sh does not start", "Install a shell, or use --sandbox off").Because(err)
+		return nil, fault.New(fault.Unavailable, "the sandbox could not be tried: /bin/sh does not start", "Install a shell, or use --sandbox off").Because(err)
 	}
 	if s.inner, err = m.newInner(); err != nil {
 		s.canary.close()
-		return nil, nil, fault.New(fault.Unavailable, "the sandbox could not be tried: Landlock has no second layer", "Use --sandbox off, or another kernel").Because(err)
+		return nil, fault.New(fault.Unavailable, "the sandbox could not be tried: Landlock has no second layer", "Use --sandbox off, or another kernel").Because(err)
 	}
 	if m.supervisor && m.adopts {
 		if err := adopt(); err != nil {
 			s.Close()
-			return nil, nil, fault.New(fault.Unavailable, "the sandbox could not be tried: orphans do not come to this process", "Use --sandbox off").Because(err)
+			return nil, fault.New(fault.Unavailable, "the sandbox could not be tried: orphans do not come to this process", "Use --sandbox off").Because(err)
 		}
 		go s.family.bury(s.done)
 	}
-	report := s.try()
-	return s, report, nil
+	if s.level == 2 {
+		s.why = s.openNamespaces()
+	}
+	return s, nil
 }
 
 func (s *Sandbox) remember(t *Tree, by *thread) {

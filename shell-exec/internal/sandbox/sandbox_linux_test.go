@@ -88,10 +88,10 @@ func must(t testing.TB, err error) {
 // newBox is a sandbox that must keep all of its promises.
 func newBox(t testing.TB, home string) *Sandbox {
 	t.Helper()
-	s, report, err := New(Options{Mode: Auto, Level: level(), Home: home})
+	s, err := New(Options{Mode: Auto, Level: level(), Home: home})
 	must(t, err)
 	t.Cleanup(func() { must(t, s.Close()) })
-	for _, part := range report {
+	for _, part := range s.Report() {
 		if !part.Holds && (level() == 2 || part.Name != "namespaces" && part.Name != "sockets") {
 			t.Skipf("SKIPPED: no sandbox on this machine: %+v", part)
 		}
@@ -131,12 +131,13 @@ func run(t testing.TB, s *Sandbox, c Command) result {
 }
 
 func TestEveryPromiseIsTriedAndHolds(t *testing.T) {
-	_, report, err := New(Options{Mode: Auto, Level: level()})
+	s, err := New(Options{Mode: Auto, Level: level()})
 	must(t, err)
-	for _, part := range report {
+	defer s.Close()
+	for _, part := range s.Report() {
 		t.Logf("%-10s %-5v %s", part.Name, part.Holds, part.Why)
 	}
-	if !report.Holds() {
+	if !s.Report().Holds() {
 		t.Skip("SKIPPED: this machine does not keep all promises")
 	}
 }

@@ -24,10 +24,10 @@ func olderBox(t *testing.T, home string, abi int) *Sandbox {
 		t.Skip("SKIPPED: signals are not supervised here")
 	}
 	m.landlock = abi
-	s, report, err := m.sandbox(Options{Mode: Auto, Level: 1, Home: home})
+	s, err := m.sandbox(Options{Mode: Auto, Level: 1, Home: home})
 	must(t, err)
 	t.Cleanup(func() { must(t, s.Close()) })
-	for _, part := range report {
+	for _, part := range s.Report() {
 		if part.Name == "processes" && !part.Holds {
 			t.Errorf("ABI %d: %+v", abi, part)
 		}
@@ -159,9 +159,9 @@ func TestBeforeABI3NothingOutsideIsTruncated(t *testing.T) {
 	}
 	for _, abi := range []int{2, 1} {
 		m.landlock = abi
-		s, report, err := m.sandbox(Options{Mode: Auto, Level: level(), Home: w.Home})
+		s, err := m.sandbox(Options{Mode: Auto, Level: level(), Home: w.Home})
 		must(t, err)
-		for _, part := range report {
+		for _, part := range s.Report() {
 			if part.Name == "write" && !part.Holds {
 				t.Errorf("ABI %d: %+v", abi, part)
 			}
@@ -253,7 +253,7 @@ func TestWithNobodyToAskCommandsHaveNoLocalSockets(t *testing.T) {
 		t.Skip("SKIPPED: Landlock is missing, or sees local sockets")
 	}
 	m.supervisor = false
-	s, _, err := m.sandbox(Options{Mode: Auto, Level: level(), Home: w.Home})
+	s, err := m.sandbox(Options{Mode: Auto, Level: level(), Home: w.Home})
 	must(t, err)
 	defer s.Close()
 	serveAt(t, "unix", w.Work+"/foreign")

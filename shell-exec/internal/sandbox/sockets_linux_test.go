@@ -189,7 +189,7 @@ func TestOwnLocalSockets(t *testing.T) {
 	w := newWorld(t)
 	older := inspect()
 	older.landlock = 5
-	old, _, err := older.sandbox(Options{Mode: Auto, Level: level(), Home: w.Home})
+	old, err := older.sandbox(Options{Mode: Auto, Level: level(), Home: w.Home})
 	must(t, err)
 	defer old.Close()
 	for name, s := range map[string]*Sandbox{"new": newBox(t, w.Home), "old": old} {
@@ -224,7 +224,7 @@ func TestEachOther(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	}
-	other, _, err := New(Options{Mode: Auto, Level: level(), Home: w.Home})
+	other, err := New(Options{Mode: Auto, Level: level(), Home: w.Home})
 	must(t, err)
 	defer other.Close()
 	if got := run(t, other, w.deed(t, "unix", w.Work+"/service")); got.ok() {
@@ -536,7 +536,7 @@ func TestOrphansAreBuriedWhereTheyComeToThisProcess(t *testing.T) {
 	w := newWorld(t)
 	m := inspect()
 	m.adopts = true
-	s, _, err := m.sandbox(Options{Mode: Auto, Level: level(), Home: w.Home})
+	s, err := m.sandbox(Options{Mode: Auto, Level: level(), Home: w.Home})
 	must(t, err)
 	defer s.Close()
 	orphan := 0

@@ -22,29 +22,31 @@ type outcome struct {
 	escaped string // an act that was not refused; "" if there was none
 }
 
-// try tries every promise with empty rules, as a command, and says what became of
-// it. If namespaces cannot be had, commands go without them.
+// openNamespaces is an error where commands have to go without them.
+func (s *Sandbox) openNamespaces() error {
+	keeper, err := newKeeper()
+	if err != nil {
+		s.level = 1
+		return err
+	}
+	s.keeper = keeper
+	_, err = s.plans.of(Rules{}, func(r Rules) (*plan, error) { return s.compile(r, nil) })
+	if err != nil {
+		keeper.close()
+		s.keeper, s.level = nil, 1
+	}
+	return err
+}
+
+// try tries every promise with empty rules, as a command, and says what became of it.
 func (s *Sandbox) try() Report {
-	var why error
-	if s.level == 2 {
-		if s.keeper, why = newKeeper(); why == nil {
-			var p *plan
-			if p, why = s.compile(Rules{}, nil); why == nil {
-				p.close()
-			}
-		}
-		if why != nil {
-			if s.keeper != nil {
-				s.keeper.close()
-				s.keeper = nil
-			}
-			s.level = 1
-		}
+	if s.mode == Off {
+		return switchedOff()
 	}
 	tried, err := s.tryActs()
-	report := s.report(tried, err)
+	report := s.promised(tried, err)
 	killed := s.tryKill()
-	return append(report, s.killPart(killed), s.limitsPart(killed), s.namespacesPart(why, tried["namespaces"]))
+	return append(report, s.killPart(killed), s.limitsPart(killed), s.namespacesPart(s.why, tried["namespaces"]))
 }
 
 // tryActs runs a trial outside of the sandbox, and then one inside with the network

@@ -29,7 +29,7 @@ func serve(mark string) error {
 	if os.Getenv(heldBy) == byGroup.String() {
 		m.landlock = 5
 	}
-	s, _, err := m.sandbox(Options{Mode: Auto, Level: level(), Home: w.Home})
+	s, err := m.sandbox(Options{Mode: Auto, Level: level(), Home: w.Home})
 	if err != nil {
 		return err
 	}

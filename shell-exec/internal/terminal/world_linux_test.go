@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 
 func newWorld(t testing.TB, change ...func(*Config)) *world {
 	t.Helper()
-	box, _, err := sandbox.New(sandbox.Options{Mode: sandbox.Auto, Level: 1, Home: t.TempDir()})
+	box, err := sandbox.New(sandbox.Options{Mode: sandbox.Auto, Level: 1, Home: t.TempDir()})
 	must(t, err)
 	t.Cleanup(func() { must(t, box.Close()) })
 	store, err := output.Open(filepath.Join(t.TempDir(), "outputs"), "p", output.Limits{}, time.Now)
