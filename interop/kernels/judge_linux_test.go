@@ -64,7 +64,7 @@ func judge(t *testing.T, kernel string, p plan, all []done) {
 		}
 	}
 	for pattern, seen := range expected {
-		if !seen && kernel != thisKernel && p.Only == "." {
+		if of, _, _ := strings.Cut(pattern, "/"); !seen && p.Only == "." && !strings.Contains(of, "*") {
 			t.Errorf("%s does not fail: take it out of %s", pattern, known)
 		}
 	}
