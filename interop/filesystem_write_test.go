@@ -157,7 +157,6 @@ var sameWrites = []question{
 	{"a byte-order mark", "write_file", `{"path": "$ROOT/new.txt", "content": "\ufeffa\n"}`},
 	{"a name in another normal form", "write_file", `{"path": "$ROOT/cafe\u0301.txt", "content": "x"}`},
 	{"over a private file", "write_file", `{"path": "$ROOT/private.txt", "content": "new\n"}`},
-	{"over a file with the executable bit", "write_file", `{"path": "$ROOT/tool.txt", "content": "new\n"}`},
 	{"over a file with two names", "write_file", `{"path": "$ROOT/hard.txt", "content": "new\n"}`},
 	{"where the directory is missing", "write_file", `{"path": "$ROOT/none/new.txt", "content": "x"}`},
 	{"over a directory", "write_file", `{"path": "$ROOT/src", "content": "x"}`},
@@ -207,7 +206,6 @@ var sameWrites = []question{
 	{"CRLF in the texts and not in the file", "edit_file", `{"path": "$ROOT/README.md", "edits": [{"oldText": "# Library\r\n\r\nThree", "newText": "# Books\r\n\r\nFour"}]}`},
 	{"a file with a byte-order mark", "edit_file", `{"path": "$ROOT/bom.txt", "edits": [{"oldText": "two", "newText": "2"}]}`},
 	{"a private file", "edit_file", `{"path": "$ROOT/private.txt", "edits": [{"oldText": "one", "newText": "1"}]}`},
-	{"a file with the executable bit", "edit_file", `{"path": "$ROOT/tool.txt", "edits": [{"oldText": "one", "newText": "1"}]}`},
 	{"a file with two names", "edit_file", `{"path": "$ROOT/hard.txt", "edits": [{"oldText": "one", "newText": "1"}]}`},
 	{"what does not match", "edit_file", `{"path": "$ROOT/README.md", "edits": [{"oldText": "Seven", "newText": "7"}]}`},
 	{"where the second does not match", "edit_file", `{"path": "$ROOT/README.md", "edits": [{"oldText": "Three", "newText": "3"}, {"oldText": "Seven", "newText": "7"}]}`},
@@ -247,7 +245,6 @@ var sameWrites = []question{
 	{"an empty directory", "move_file", `{"source": "$ROOT/void", "destination": "$ROOT/vide"}`},
 	{"a private file", "move_file", `{"source": "$ROOT/private.txt", "destination": "$ROOT/moved.txt"}`},
 	{"a read-only file", "move_file", `{"source": "$ROOT/locked.txt", "destination": "$ROOT/moved.txt"}`},
-	{"a file with the executable bit", "move_file", `{"source": "$ROOT/tool.txt", "destination": "$ROOT/moved.txt"}`},
 	{"a file with two names", "move_file", `{"source": "$ROOT/hard.txt", "destination": "$ROOT/moved.txt"}`},
 	{"a binary", "move_file", `{"source": "$ROOT/pixel.png", "destination": "$ROOT/moved.png"}`},
 	{"beyond ASCII", "move_file", `{"source": "$ROOT/日本語.txt", "destination": "$ROOT/本.txt"}`},
@@ -314,6 +311,12 @@ var differentWithin = []difference{
 
 // differentWrites are all others.
 var differentWrites = []difference{
+	{question{"over a file with the executable bit", "write_file", `{"path": "$ROOT/tool.txt", "content": "new\n"}`},
+		refused, "what can be run does not change, and does not get another name"},
+	{question{"a file with the executable bit", "edit_file", `{"path": "$ROOT/tool.txt", "edits": [{"oldText": "one", "newText": "1"}]}`},
+		refused, "what can be run does not change, and does not get another name"},
+	{question{"a file with the executable bit", "move_file", `{"source": "$ROOT/tool.txt", "destination": "$ROOT/moved.txt"}`},
+		refused, "what can be run does not change, and does not get another name"},
 	{question{"what is there already", "write_file", `{"path": "$ROOT/single.txt", "content": "only\n"}`},
 		"single.txt=only\n", "the file is left alone, with its time"},
 	{question{"over a read-only file", "write_file", `{"path": "$ROOT/locked.txt", "content": "x"}`},

@@ -63,6 +63,17 @@ func TestTheDeploymentsGrantWhatTheirTableSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer outside.Close() //nolint:errcheck // nobody is to have connected
+	// In /tmp a command would write to its own, which says nothing.
+	caches, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := filepath.Join(caches, "mcp-server-deploy-test")
+	if err := os.MkdirAll(elsewhere, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Remove(elsewhere) })
+	t.Setenv("TMPDIR", elsewhere)
 	rows := make([]string, len(attempts))
 	for _, name := range deployments {
 		w := newWorld(t, scene(outside.Addr().(*net.TCPAddr).Port)...)
