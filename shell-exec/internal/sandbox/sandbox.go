@@ -1,32 +1,33 @@
 // Package sandbox starts a command so that the kernel keeps it to what it may
 // touch, measures everything the command started, and ends all of it.
 //
-// On Linux every command gets a thread of this process to itself. The thread
-// gives up what the command may not do (a Landlock domain, a system-call
-// filter, no_new_privs) and starts it; both belong to a thread and are
-// inherited, and neither can be taken back, so the thread ends with the command
-// and nothing else ever runs on it. Level 2 adds mount, network and IPC
-// namespaces of its own, where this machine gives them away. On macOS it is
-// Seatbelt, on Windows a job object.
+// On Linux every command gets a thread of this process to itself, which enters a
+// Landlock domain with the rules of the command, starts it, and reaches nothing but
+// it. Between fork and exec the command enters a second domain, which nothing else
+// is ever in, its system-call filters and, at level 2, namespaces that all commands
+// of this process share (package forkexec): it reaches neither the thread nor this
+// process. None of it can be taken back, so the thread ends with the command. On
+// macOS the sandbox is Seatbelt, on Windows a job object.
+//
+// What a filter cannot judge (whom a socket is connected to, whose number a number
+// is) a supervisor does in the command's place. A keeper process holds the
+// namespaces; everything in them ends with it.
 //
 // It refuses to call anything enforced that it has not seen fail: Report is
-// what became of trying it. It refuses to be weaker silently: what this machine cannot
-// do stands in the report, and under Required there is no sandbox at all. It
-// refuses to signal a stranger: a process is reached through what the kernel
-// says belongs to the command, never through a number that was once right. And
-// it chooses neither the program nor the rules; that is for its caller.
+// what became of trying it, by a command. It refuses to be weaker silently: what
+// this machine cannot do is in the report, and under Required there is no sandbox at
+// all. It refuses to signal a stranger: a process is reached through what the
+// kernel says belongs to the command, never through a number that was once right.
+// And it chooses neither the program nor the rules; that is for its caller.
 //
-// A server that is killed takes its commands with it: in each command's domain a
-// shell waits for that and kills all that is there (in a control group the kernel
-// does). Where there is neither, and in the first tenth of a second of a command,
-// only its first process dies with the server.
-//
-// What counts for some calls is in memory, or behind a number: a supervisor in this
-// process answers those (connecting to local sockets; before Landlock ABI 6 signals).
+// A server that is killed takes its commands with it: at level 2 with the keeper; at
+// level 1 a shell in each command's domain waits for that and kills all that is there
+// (in a control group the kernel does). Where there is neither, and in the first
+// tenth of a second of a command at level 1, only its first process dies with it.
 //
 // What level 1 leaves open: whoever knows a path can learn that it exists, its
-// size and times; modes and times of files outside may be changed where the
-// user may.
+// size and times, and what happens there; modes and times of files outside may be
+// changed where the user may; command lines of other processes can be read.
 package sandbox
 
 import (
