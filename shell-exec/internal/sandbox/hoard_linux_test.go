@@ -404,18 +404,27 @@ func TestNoKindOfMemoryGetsPastTheLimit(t *testing.T) {
 			}
 			emptied(t, inMemory)
 			if level() == 2 {
-				run(t, s, w.shell("rm -rf /dev/shm/* /tmp/*")) // what commands share
+				run(t, s, w.shell("find /dev/shm /tmp -mindepth 1 -delete")) // what commands share
 			}
-			settle()
 			c.Limits = Limits{Memory: hoardLimit, Processes: 50}
 			if kind == "threads" {
 				c.Limits.Memory = 0 // their stacks would be refused
 			}
-			bound := hoarded(t, s, c, processes)
+			var bound hoardings
+			for range 5 { // what others free at the same time hides some kinds
+				settle()
+				bound = hoarded(t, s, c, processes)
+				emptied(t, inMemory)
+				if level() == 2 {
+					run(t, s, w.shell("find /dev/shm /tmp -mindepth 1 -delete"))
+				}
+				if bound.ProcessesExceeded || bound.MemoryExceeded {
+					break
+				}
+			}
 			if kind == "threads" && !bound.ProcessesExceeded || kind != "threads" && !bound.MemoryExceeded {
 				t.Errorf("%+v", bound)
 			}
-			emptied(t, inMemory)
 		})
 	}
 }

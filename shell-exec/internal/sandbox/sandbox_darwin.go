@@ -17,7 +17,8 @@ type Sandbox struct {
 	mu    sync.Mutex
 	trees map[*Tree]bool
 
-	report func() Report
+	once   sync.Once // for report
+	report Report
 }
 
 func newSandbox(o Options) (*Sandbox, error) {

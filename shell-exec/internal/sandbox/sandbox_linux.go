@@ -16,9 +16,10 @@ import (
 // Sandbox starts commands. It is safe for use by many at once.
 type Sandbox struct {
 	mode    Mode
-	level   int   // 2 as long as namespaces can be had
-	why     error // why they cannot, where they were wanted
-	report  func() Report
+	level   int       // 2 as long as namespaces can be had
+	why     error     // why they cannot, where they were wanted
+	once    sync.Once // for report
+	report  Report
 	home    string
 	guarded []string
 	machine machine

@@ -20,7 +20,8 @@ type Sandbox struct {
 	mu    sync.Mutex
 	trees map[*Tree]bool
 
-	report func() Report
+	once   sync.Once // for report
+	report Report
 }
 
 // newSandbox is a sandbox that measures and ends commands. Windows has nothing
