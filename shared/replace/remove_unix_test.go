@@ -261,7 +261,7 @@ func TestADirectoryIsRemovedWithAllThatIsInIt(t *testing.T) {
 }
 
 // Each world has one thing that keeps the whole of allow/d where it is. names is the
-// path that the refusal tells.
+// path that the refusal tells, which for what is denied is the directory around it.
 func TestADirectoryIsRefusedAsAWhole(t *testing.T) {
 	for _, c := range []struct {
 		what  string
@@ -272,9 +272,9 @@ func TestADirectoryIsRefusedAsAWhole(t *testing.T) {
 		names string
 	}{
 		{"a pipe in it", nil, func(t *testing.T, d string) { must(t, unix.Mkfifo(d+"/a/pipe", 0o644)) }, confine.Options{}, fault.ParamInvalid, "d/a/pipe"},
-		{"a denied file in it", []string{"allow/d/a/b/x.key: x"}, nil, confine.Options{Deny: []string{"*.key"}}, fault.OutsideAllowed, "d/a/b/x.key"},
-		{"a denied place in it", []string{"allow/d/a/b/x: x"}, nil, confine.Options{Deny: []string{"d/a/b"}}, fault.OutsideAllowed, "d/a/b"},
-		{"a directory called as a file may be", []string{"allow/d/.env.example/f: x"}, nil, confine.Options{DenySecrets: true}, fault.OutsideAllowed, "d/.env.example"},
+		{"a denied file in it", []string{"allow/d/a/b/x.key: x"}, nil, confine.Options{Deny: []string{"*.key"}}, fault.OutsideAllowed, "d/a/b"},
+		{"a denied place in it", []string{"allow/d/a/b/x: x"}, nil, confine.Options{Deny: []string{"d/a/b"}}, fault.OutsideAllowed, "d/a"},
+		{"a directory called as a file may be", []string{"allow/d/.env.example/f: x"}, nil, confine.Options{DenySecrets: true}, fault.OutsideAllowed, "d"},
 		{"what a rule refuses in it", []string{"allow/d/a/ruled: x"}, nil, confine.Options{}, fault.Forbidden, "d/a/ruled"},
 		{"a rule for it", []string{"allow/ruled/f: x"}, nil, confine.Options{}, fault.Forbidden, "ruled"},
 		{"a read-only directory in it", []string{"allow/d/r/f: x"}, func(t *testing.T, d string) { must(t, os.Chmod(d+"/r", 0o555)) }, confine.Options{}, fault.PermissionDenied, "d/r"},
