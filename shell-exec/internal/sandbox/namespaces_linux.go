@@ -29,7 +29,7 @@ type mounts struct {
 	Kept     []subtree // in no order
 	Hidden   []subtree // directories of Kept that nobody sees into
 	Writable bool      // all that no other rule is about
-	Terminal bool      // the command has a terminal, and gets the /dev/pts that it is in
+	Terminal uint64    // the device of the /dev/pts that the command's terminal is in; 0 for none
 }
 
 // subtree is a part of the file system. Its numbers tell that the name still leads
