@@ -87,6 +87,7 @@ func TestTheFilterRefusesWhatLandlockDoesNotSee(t *testing.T) {
 		{"the same for both", 2, 1, unix.SYS_OPENAT, args{0, 4096, unix.O_RDWR | unix.O_TRUNC}, allow},
 		{"reading", 2, 1, unix.SYS_OPENAT, args{0, 4096, unix.O_RDONLY | unix.O_CLOEXEC}, allow},
 		{"opening with flags in memory", 2, 1, unix.SYS_OPENAT2, args{0, 4096, 4096}, enosys},
+		{"memory that no limit counts", 7, 2, 447, args{0}, eperm}, // memfd_secret
 		{"a mode in memory", 7, 2, unix.SYS_OPENAT2, args{0, 4096, 4096}, enosys},
 		{"running as its owner", 7, 1, unix.SYS_FCHMODAT, args{0, 4096, 0o4755}, eperm},
 		{"running as its owner at level 2", 7, 2, unix.SYS_FCHMOD, args{3, 0o4700}, eperm},
