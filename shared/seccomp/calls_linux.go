@@ -16,10 +16,11 @@ const (
 	sysRemovexattrat = 466
 	sysFileSetattr   = 469
 	sysOpenTreeAttr  = 467
+	sysMemfdSecret   = 447
 )
 
-// KernelCalls are for other processes, mounts, modules, clocks and keys, and
-// io_uring, whose work no filter sees.
+// KernelCalls are for other processes, mounts, modules, clocks and keys,
+// io_uring, whose work no filter sees, and memory that nobody else sees.
 func KernelCalls() []uintptr { return slices.Clone(kernelCalls) }
 
 var kernelCalls = append([]uintptr{
@@ -29,6 +30,7 @@ var kernelCalls = append([]uintptr{
 	unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_OPEN_BY_HANDLE_AT,
 	unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD, unix.SYS_FANOTIFY_INIT,
 	unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
+	sysMemfdSecret,
 	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
 	unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD,
 	unix.SYS_REBOOT, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD,

@@ -8,6 +8,6 @@ const auditArch = 0
 
 var kernelCallsArch, attributeCallsArch, acceptCalls []uintptr
 
-var openCalls map[uintptr]int
+var openCalls, modeCalls map[uintptr]int
 
 var ownerCallsArch []Owner

@@ -201,6 +201,19 @@ func (f *Filter) DenyTruncation() {
 	}
 }
 
+// DenyModes refuses to give a file a mode with any of these bits, also when it is made.
+// openat2 keeps the mode where a filter cannot see it: with ENOSYS programs fall back to openat.
+func (f *Filter) DenyModes(e unix.Errno, bits uint32) {
+	for call, mode := range modeCalls {
+		f.DenyBits(e, call, mode, bits)
+	}
+	const withoutName = 0x400000 // O_TMPFILE without the bit for directories
+	for call, flags := range openCalls {
+		f.When(Refusal(e), call, Bits(flags, unix.O_CREAT|withoutName), Bits(flags+1, bits))
+	}
+	f.Deny(unix.ENOSYS, unix.SYS_OPENAT2)
+}
+
 // Program is the filter: what no step refused is allowed.
 func (f *Filter) Program() Program {
 	return append(f.code[:len(f.code):len(f.code)], unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW})

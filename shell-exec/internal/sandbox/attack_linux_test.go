@@ -183,6 +183,31 @@ func TestWhatIsOutsideCannotBeReadOrChanged(t *testing.T) {
 	}
 }
 
+// TestNothingIsMadeThatRunsAsSomebodyElse makes files in the workspace that others, outside of the
+// sandbox, would run as the user of this server.
+func TestNothingIsMadeThatRunsAsSomebodyElse(t *testing.T) {
+	w := newWorld(t)
+	s := openBox(t, w.Home)
+	attacks := []string{"chmod u+s file", "chmod 4755 file", "install -m 4755 file made", "mkdir d && chmod u+s d"}
+	if os.Geteuid() == 0 {
+		attacks = append(attacks, "chmod g+s file", "chmod 2755 file")
+	}
+	for _, script := range attacks {
+		if got := run(t, s, free(w.shell(script+" && rm -rf made d && chmod u-s,g-s file"))); !got.ok() {
+			t.Errorf("%s: does not work outside of the sandbox either, and so says nothing: %+v", script, got)
+		}
+		if got := run(t, s, w.shell(script)); got.ok() {
+			t.Errorf("%s: %+v", script, got)
+		}
+		if got := run(t, s, w.shell(`rm -rf d; test -z "$(find . -perm /6000)"`)); !got.ok() {
+			t.Errorf("after %s there is one: %+v", script, got)
+		}
+	}
+	if got := run(t, s, w.shell("chmod 755 file && install -m 750 file made && mkdir -m 1777 t && tar cf a.tar file made && tar xpf a.tar")); !got.ok() {
+		t.Errorf("other modes: %+v", got)
+	}
+}
+
 // snapshot is everything outside of the workspace.
 func snapshot(t testing.TB, w world) string {
 	t.Helper()

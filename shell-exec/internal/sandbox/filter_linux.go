@@ -20,8 +20,9 @@ func filter(landlock, level int, network bool) seccomp.Program {
 	f.DenyEqual(unix.EPERM, unix.SYS_IOCTL, 1, unix.TIOCSTI) // typing for the person
 	f.DenyEqual(unix.EPERM, unix.SYS_IOCTL, 1, tioclinux)
 	f.Deny(unix.EPERM, unix.SYS_PROCESS_MRELEASE)
+	f.DenyModes(unix.EPERM, asOthers())
 	if landlock < 3 {
-		f.DenyTruncation() // Landlock cannot, before ABI 3
+		f.DenyTruncation() // Landlock cannot, before ABI 3; openat2 is refused by now
 	}
 	if level == 1 {
 		denyShared(f)
@@ -35,6 +36,16 @@ func filter(landlock, level int, network bool) seccomp.Program {
 	f.AllowOnly(unix.EPERM, unix.SYS_SOCKET, 0, ^uint32(0), unix.AF_UNIX)
 	f.AllowOnly(unix.EPERM, unix.SYS_SOCKETPAIR, 0, ^uint32(0), unix.AF_UNIX)
 	return f.Program()
+}
+
+// asOthers are the bits of a mode with which a file runs as who made it, outside of the sandbox,
+// whoever starts it. Directories too have the one for groups: only root, whose groups are
+// everybody's, does without it.
+func asOthers() uint32 {
+	if os.Geteuid() == 0 {
+		return unix.S_ISUID | unix.S_ISGID
+	}
+	return unix.S_ISUID
 }
 
 // denyShared refuses what Landlock does not see and what belongs to others too:
@@ -111,9 +122,6 @@ func (m machine) ownFilter(level int, detached bool) (f seccomp.Program, asks bo
 		other = seccomp.Notify
 	}
 	holdToOneself(own, other)
-	if m.landlock < 3 {
-		own.Deny(unix.ENOSYS, unix.SYS_OPENAT2) // truncates too, with flags in memory; programs then use openat
-	}
 	if supervised {
 		own.When(seccomp.Notify, unix.SYS_CONNECT)
 	}

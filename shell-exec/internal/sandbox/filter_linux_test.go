@@ -87,7 +87,17 @@ func TestTheFilterRefusesWhatLandlockDoesNotSee(t *testing.T) {
 		{"the same for both", 2, 1, unix.SYS_OPENAT, args{0, 4096, unix.O_RDWR | unix.O_TRUNC}, allow},
 		{"reading", 2, 1, unix.SYS_OPENAT, args{0, 4096, unix.O_RDONLY | unix.O_CLOEXEC}, allow},
 		{"opening with flags in memory", 2, 1, unix.SYS_OPENAT2, args{0, 4096, 4096}, enosys},
-		{"the same, where Landlock sees truncation", 3, 1, unix.SYS_OPENAT2, args{0, 4096, 4096}, allow},
+		{"memory that no limit counts", 7, 2, 447, args{0}, eperm}, // memfd_secret
+		{"a mode in memory", 7, 2, unix.SYS_OPENAT2, args{0, 4096, 4096}, enosys},
+		{"running as its owner", 7, 1, unix.SYS_FCHMODAT, args{0, 4096, 0o4755}, eperm},
+		{"running as its owner at level 2", 7, 2, unix.SYS_FCHMOD, args{3, 0o4700}, eperm},
+		{"running as its owner by the latest call", 7, 1, unix.SYS_FCHMODAT2, args{0, 4096, 0o6755, 0}, eperm},
+		{"running as its owner from the beginning", 7, 1, unix.SYS_OPENAT, args{0, 4096, unix.O_WRONLY | unix.O_CREAT, 0o4755}, eperm},
+		{"the same without a name", 7, 1, unix.SYS_OPENAT, args{0, 4096, unix.O_RDWR | unix.O_TMPFILE, 0o4755}, eperm},
+		{"the same of an empty file", 7, 1, unix.SYS_MKNODAT, args{0, 4096, unix.S_IFREG | 0o4755}, eperm},
+		{"a mode that opening ignores", 7, 1, unix.SYS_OPENAT, args{0, 4096, unix.O_RDONLY | unix.O_DIRECTORY, 0o4755}, allow},
+		{"a mode", 7, 1, unix.SYS_FCHMODAT, args{0, 4096, 0o1777}, allow},
+		{"a new file", 7, 1, unix.SYS_OPENAT, args{0, 4096, unix.O_WRONLY | unix.O_CREAT | unix.O_TRUNC, 0o755}, allow},
 	} {
 		call := seccomp.Call{Number: uint32(w.call), Args: w.args}
 		own, _ := machine{landlock: w.landlock, seccomp: true}.ownFilter(w.level, false)

@@ -48,23 +48,23 @@ type keeper struct {
 	gone    chan struct{} // closed when the process has ended
 	noProc  string        // why commands see the processes of others; "" if they do not
 
-	user      *os.File // nil for root, who needs none
-	ipc       *os.File
-	net       *os.File // without a way out
-	pid       *os.File
-	sockets   *os.File // asks about those in net; one at a time
-	terminals *os.File // the /dev/pts of commands in terminals
+	user    *os.File // nil for root, who needs none
+	ipc     *os.File
+	net     *os.File // without a way out
+	pid     *os.File
+	sockets *os.File // asks about those in net; one at a time
 
 	mu     sync.Mutex // one request at a time
 	socket int
 }
 
-// request is what the keeper is asked for: mounts, how much memory commands have in
-// what they share, or a PID namespace for one command in the mounts whose namespace
-// comes along.
+// request is what the keeper is asked for: mounts, a /dev/pts for one terminal, how
+// much memory commands have in what they share, or a PID namespace for one command in
+// the mounts whose namespace comes along.
 type request struct {
-	Mounts *mounts
-	Usage  bool
+	Mounts   *mounts
+	Terminal bool
+	Usage    bool
 }
 
 // response is what comes back beside descriptors.
@@ -124,16 +124,16 @@ func startKeeper(flags uintptr) (*keeper, error) {
 	}()
 	theirs.Close() // else nobody notices that the keeper has ended
 	hello, files, err := k.receive()
-	if err == nil && len(files) != 6 {
+	if err == nil && len(files) != 5 {
 		closeFiles(files)
-		err = fmt.Errorf("%d descriptors instead of 6", len(files))
+		err = fmt.Errorf("%d descriptors instead of 5", len(files))
 	}
 	if err != nil {
 		k.close()
 		return nil, err
 	}
 	k.noProc = hello.NoProc
-	k.ipc, k.net, k.sockets, k.pid, k.terminals = files[1], files[2], files[3], files[4], files[5]
+	k.ipc, k.net, k.sockets, k.pid = files[1], files[2], files[3], files[4]
 	if k.user = files[0]; flags&unix.CLONE_NEWUSER == 0 {
 		k.user.Close()
 		k.user = nil
@@ -239,8 +239,17 @@ func receiveFiles(socket int) (text []byte, files []*os.File, err error) {
 // from there.
 type stock struct {
 	*thread
-	made map[string]string // where a scratch directory for some kept paths is
+	made  map[string]string // where a scratch directory for some kept paths is
+	lines []line            // for commands that have not begun, the latest last
 }
+
+// line is the /dev/pts of one terminal, not yet mounted anywhere.
+type line struct {
+	dev  uint64
+	tree int
+}
+
+const maxLines = 64 // of those that no command was started with, for one
 
 // runKeeper makes the namespaces, says so, and answers until the server has gone.
 func runKeeper(socket int) {
@@ -269,6 +278,8 @@ func runKeeper(socket int) {
 		case err != nil:
 		case r.Mounts != nil:
 			files, err = s.mounts(*r.Mounts, &answer)
+		case r.Terminal:
+			files, err = s.terminal()
 		case r.Usage:
 			err = s.run(func() error { s.usage(&answer); return nil })
 		case len(with) == 1:
@@ -320,7 +331,7 @@ func (s *stock) begin(answer *response) (files []*os.File, err error) {
 		if err := empty("/tmp", "mode=700"); err != nil {
 			return err
 		}
-		for _, dir := range []string{"/tmp/proc", "/tmp/pts", "/tmp/terminals"} {
+		for _, dir := range []string{"/tmp/proc", "/tmp/pts"} {
 			if err := os.Mkdir(dir, 0o755); err != nil {
 				return err
 			}
@@ -332,16 +343,12 @@ func (s *stock) begin(answer *response) (files []*os.File, err error) {
 				return err
 			}
 		}
-		for _, dir := range []string{"/tmp/pts", "/tmp/terminals"} {
-			if err := unix.Mount("devpts", dir, "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0600"); err != nil {
-				return fmt.Errorf("terminals: %w", err)
-			}
+		if err := unix.Mount("devpts", "/tmp/pts", "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0600"); err != nil {
+			return fmt.Errorf("terminals: %w", err)
 		}
-		terminals, err := unix.Open("/tmp/terminals", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-		files = append(files, os.NewFile(uintptr(terminals), "terminals"))
-		return err
+		return nil
 	})
-	s.made["/proc"], s.made["/dev/pts"], s.made["terminals"] = "/tmp/proc", "/tmp/pts", "/tmp/terminals"
+	s.made["/proc"], s.made["/dev/pts"] = "/tmp/proc", "/tmp/pts"
 	return files, err
 }
 
@@ -358,7 +365,8 @@ func (s *stock) mounts(m mounts, answer *response) (files []*os.File, err error)
 		if slices.Contains(scratch(), dir) && (m.Writable || !isDir(dir)) {
 			continue // what is allowed as a whole is what there is
 		}
-		if err := s.run(func() (err error) { trees[dir], err = s.tree(dir, m); return err }); err != nil {
+		err = s.run(func() (err error) { trees[dir], err = s.tree(dir, m); return err })
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -393,6 +401,38 @@ func (s *stock) mounts(m mounts, answer *response) (files []*os.File, err error)
 	return files, nil
 }
 
+// terminal makes the /dev/pts of one terminal. The command in it finds that there, and no
+// terminal of others: who has one open reads what is typed at it and writes what it shows.
+func (s *stock) terminal() (files []*os.File, err error) {
+	fs, err := unix.Fsopen("devpts", unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fs)
+	err = errors.Join(unix.FsconfigSetString(fs, "ptmxmode", "0666"), unix.FsconfigSetString(fs, "mode", "0600"), unix.FsconfigCreate(fs))
+	if err != nil {
+		return nil, fmt.Errorf("devpts: %w", err)
+	}
+	tree, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("devpts: %w", err)
+	}
+	var st unix.Stat_t
+	theirs := -1
+	if err = unix.Fstat(tree, &st); err == nil {
+		theirs, err = unix.FcntlInt(uintptr(tree), unix.F_DUPFD_CLOEXEC, 0)
+	}
+	if err != nil {
+		unix.Close(tree)
+		return nil, err
+	}
+	if s.lines = append(s.lines, line{st.Dev, tree}); len(s.lines) > maxLines {
+		unix.Close(s.lines[0].tree)
+		s.lines = slices.Delete(s.lines, 0, 1)
+	}
+	return []*os.File{os.NewFile(uintptr(theirs), "terminal")}, nil
+}
+
 // usage is what the scratch directories and the IPC namespace hold.
 func (s *stock) usage(answer *response) {
 	answer.Used = ipcUsage()
@@ -410,10 +450,16 @@ func (s *stock) usage(answer *response) {
 // is mounted on names in it, which commands with other rules must not take away:
 // so those have another one.
 func (s *stock) tree(dir string, m mounts) (int, error) {
-	key := dir
-	if dir == "/dev/pts" && m.Terminal {
-		key = "terminals"
+	if dir == "/dev/pts" && m.Terminal != 0 {
+		i := slices.IndexFunc(s.lines, func(l line) bool { return l.dev == m.Terminal })
+		if i < 0 {
+			return -1, errors.New("the terminal is not one of this server's")
+		}
+		tree := s.lines[i].tree
+		s.lines = slices.Delete(s.lines, i, i+1)
+		return tree, nil
 	}
+	key := dir
 	for _, k := range m.Kept {
 		if contains(dir, k.Path) && slices.Contains(scratch(), dir) {
 			key += "\x00" + k.Path

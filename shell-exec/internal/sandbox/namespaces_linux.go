@@ -1,10 +1,12 @@
 package sandbox
 
 import (
+	"crypto/rand"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -27,7 +29,7 @@ type mounts struct {
 	Kept     []subtree // in no order
 	Hidden   []subtree // directories of Kept that nobody sees into
 	Writable bool      // all that no other rule is about
-	Terminal bool      // the command has a terminal, and gets the /dev/pts that it is in
+	Terminal uint64    // the device of the /dev/pts that the command's terminal is in; 0 for none
 }
 
 // subtree is a part of the file system. Its numbers tell that the name still leads
@@ -41,6 +43,7 @@ type subtree struct {
 	Write bool
 
 	tree int // detached, in the hands of the keeper
+	at   int // what it is mounted on; -1 for what its name leads to
 }
 
 // scratch are directories that the commands of a server have to themselves.
@@ -132,6 +135,12 @@ func (m mounts) make(shared map[string]int) error {
 		}
 		held = append(held, m.Kept[i].tree)
 	}
+	over := slices.Clone(m.Covers)
+	for _, dir := range scratch() {
+		if _, is := shared[dir]; is {
+			over = append(over, dir)
+		}
+	}
 	for _, dir := range m.Covers {
 		if err := empty(dir, "mode=755,size=1m"); err != nil {
 			return err
@@ -145,10 +154,13 @@ func (m mounts) make(shared map[string]int) error {
 			return fmt.Errorf("%s: %w", dir, err)
 		}
 	}
-	over := slices.Concat(m.Covers, scratch())
-	for _, k := range m.Kept {
+	for i := range m.Kept {
+		k := &m.Kept[i]
 		if err := k.place(over); err != nil {
 			return fmt.Errorf("place %s: %w", k.Path, err)
+		}
+		if k.at >= 0 {
+			held = append(held, k.at)
 		}
 	}
 	attr := &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID}
@@ -167,10 +179,16 @@ func (m mounts) make(shared map[string]int) error {
 		}
 	}
 	slices.SortStableFunc(m.Kept, func(a, b subtree) int { return len(a.Path) - len(b.Path) })
-	for _, k := range m.Kept {
+	for i, k := range m.Kept {
+		if slices.ContainsFunc(m.Kept[:i], func(outer subtree) bool { return contains(outer.Path, k.Path) }) {
+			k.at = -1 // its name has been covered since
+		}
 		if err := k.mount(); err != nil {
 			return err
 		}
+	}
+	if err := m.pin(); err != nil {
+		return err
 	}
 	for _, k := range m.Hidden {
 		at, err := k.open() // as the command would reach it now
@@ -224,27 +242,128 @@ func (k *subtree) take() error {
 
 // place makes the name that a kept subtree is mounted on, where it was covered, and
 // a link where the operator's name for it was.
-func (k subtree) place(covers []string) error {
+func (k *subtree) place(covers []string) (err error) {
 	if k.Name != "" && covered(k.Name, covers) {
-		if err := os.MkdirAll(filepath.Dir(k.Name), 0o755); err == nil {
-			_ = os.Symlink(k.Path, k.Name) // where something else is in the way, the other name has to do
+		if dir, err := makeDirs(filepath.Dir(k.Name), covers, false); err == nil {
+			_ = unix.Symlinkat(k.Path, dir, filepath.Base(k.Name)) // where something else is in the way, the other name has to do
+			unix.Close(dir)
 		}
 	}
+	k.at = -1
 	if !covered(k.Path, covers) {
 		return nil
 	}
-	dir := k.Path
-	if !k.Dir {
-		dir = filepath.Dir(k.Path)
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil || k.Dir {
+	if k.Dir {
+		k.at, err = makeDirs(k.Path, covers, true)
 		return err
 	}
-	f, err := os.OpenFile(k.Path, os.O_CREATE|os.O_RDONLY, 0o444)
+	dir, err := makeDirs(filepath.Dir(k.Path), covers, true)
 	if err != nil {
 		return err
 	}
-	return f.Close()
+	defer unix.Close(dir)
+	k.at, err = enter(dir, filepath.Base(k.Path), false, true)
+	return err
+}
+
+// makeDirs opens a directory in one of covers, and makes what is missing of its name. Commands
+// share some of those and may have put there what they like: no link is followed, and
+// with force what is in the way gets another name.
+func makeDirs(path string, covers []string, force bool) (int, error) {
+	top := ""
+	for _, dir := range covers {
+		if contains(dir, path) && len(dir) > len(top) {
+			top = dir
+		}
+	}
+	if top == "" {
+		return -1, unix.ENOENT
+	}
+	at, err := unix.Open(top, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	rest, _ := filepath.Rel(top, path)
+	for name := range strings.SplitSeq(rest, "/") {
+		if err != nil || rest == "." {
+			break
+		}
+		var next int
+		next, err = enter(at, name, true, force)
+		unix.Close(at)
+		at = next
+	}
+	return at, err
+}
+
+// enter opens an entry of a directory that is a directory, or a file, and makes it if there is none.
+func enter(dir int, name string, wantDir, force bool) (int, error) {
+	for range patience { // commands may be at it at the same time
+		fd, err := unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		switch {
+		case err == unix.ENOENT && wantDir:
+			err = unix.Mkdirat(dir, name, 0o755)
+		case err == unix.ENOENT:
+			err = unix.Mknodat(dir, name, unix.S_IFREG|0o444, 0)
+		case err == nil:
+			var st unix.Stat_t
+			if err = unix.Fstat(fd, &st); err != nil {
+				unix.Close(fd)
+				return -1, err
+			}
+			kind := st.Mode & unix.S_IFMT
+			if kind == unix.S_IFDIR && wantDir && (!force || st.Mode&0o700 == 0o700) || kind == unix.S_IFREG && !wantDir {
+				return fd, nil
+			}
+			unix.Close(fd)
+			if !force {
+				return -1, unix.ENOTDIR
+			}
+			err = unix.Renameat2(dir, name, dir, name+"."+rand.Text(), unix.RENAME_NOREPLACE)
+		}
+		if err != nil && err != unix.EEXIST && err != unix.ENOENT {
+			return -1, err
+		}
+	}
+	return -1, unix.EBUSY
+}
+
+// pin mounts on itself every directory between one that commands may write and what is hidden
+// or kept inside of it. Else they could move it away, with what is in it, and put their own there.
+func (m mounts) pin() error {
+	done := map[string]bool{}
+	for _, k := range slices.Concat(m.Hidden, m.Kept) {
+		var between []string
+		for dir := filepath.Dir(k.Path); dir != "/" && m.writes(dir); dir = filepath.Dir(dir) {
+			between = append(between, dir)
+		}
+		for _, dir := range slices.Backward(between) {
+			if done[dir] || slices.ContainsFunc(m.Kept, func(k subtree) bool { return k.Path == dir }) {
+				continue
+			}
+			done[dir] = true
+			if err := onItself(dir); err != nil {
+				return fmt.Errorf("keep %s in its place: %w", dir, err)
+			}
+		}
+	}
+	return nil
+}
+
+// writes reports whether commands may change what is in a directory, as far as the rules say.
+func (m mounts) writes(dir string) bool {
+	return m.Writable || slices.ContainsFunc(m.Kept, func(k subtree) bool { return k.Write && contains(k.Path, dir) })
+}
+
+func onItself(dir string) error {
+	at, err := unix.Openat2(unix.AT_FDCWD, dir, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
+	if err != nil {
+		return err
+	}
+	defer unix.Close(at)
+	tree, err := unix.OpenTree(at, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(tree)
+	return unix.MoveMount(tree, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
 }
 
 // mount puts a subtree back to where it was.
@@ -256,7 +375,15 @@ func (k subtree) mount() error {
 	if err := unix.MountSetattr(k.tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, attr); err != nil {
 		return fmt.Errorf("mount_setattr %s: %w", k.Path, err)
 	}
-	if err := unix.MoveMount(k.tree, "", unix.AT_FDCWD, k.Path, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+	at := k.at
+	if at < 0 {
+		var err error
+		if at, err = k.open(); err != nil {
+			return err
+		}
+		defer unix.Close(at)
+	}
+	if err := unix.MoveMount(k.tree, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH); err != nil {
 		return fmt.Errorf("move_mount %s: %w", k.Path, err)
 	}
 	return nil

@@ -76,7 +76,13 @@ func (s *Sandbox) compile(r Rules, terminal *os.File) (*plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		m.Terminal = terminal != nil
+		if terminal != nil {
+			var st unix.Stat_t
+			if err := unix.Fstat(int(terminal.Fd()), &st); err != nil {
+				return nil, err
+			}
+			m.Terminal = st.Dev
+		}
 		answer, files, err := k.ask(request{Mounts: &m})
 		if err != nil {
 			return nil, err

@@ -59,6 +59,7 @@ type launch struct {
 // tree starts the command and makes its holder.
 func (l *launch) tree(f Files) (*Tree, error) {
 	var err error
+	defer l.begun()
 	if l.thread, err = l.bound(); err != nil {
 		l.abandon()
 		return nil, err
@@ -146,6 +147,13 @@ func (l *launch) abandon() {
 	}
 	if l.supervisor != nil {
 		l.supervisor.close()
+	}
+}
+
+// begun gives back what only the start needed: the plan of a terminal is of no use to others.
+func (l *launch) begun() {
+	if l.plan != nil && l.terminal != nil {
+		l.plan.close()
 	}
 }
 

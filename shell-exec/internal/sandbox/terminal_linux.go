@@ -17,7 +17,12 @@ func (s *Sandbox) Terminal() (t Terminal, err error) {
 		t.Ours, t.Theirs, err = pty.Open()
 		return t, err
 	}
-	fd, err := unix.Openat(int(k.terminals.Fd()), "ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	_, files, err := k.ask(request{Terminal: true})
+	if err != nil {
+		return t, err
+	}
+	defer closeFiles(files)
+	fd, err := unix.Openat(int(files[0].Fd()), "ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return t, fmt.Errorf("ptmx: %w", err)
 	}

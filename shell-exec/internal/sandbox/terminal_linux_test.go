@@ -111,3 +111,43 @@ func TestAShellAtATerminalHasJobControl(t *testing.T) {
 		t.Errorf("%q", text)
 	}
 }
+
+// TestATerminalIsOfOneCommand has a command try every terminal that it can name, while another one has one.
+func TestATerminalIsOfOneCommand(t *testing.T) {
+	if level() != 2 {
+		t.Skip("at level 2 only; at level 1 /dev/pts is that of the machine")
+	}
+	w := newWorld(t)
+	s := newBox(t, w.Home)
+	begin := func(script string) (ours *os.File, tree *Tree) {
+		line, err := s.Terminal()
+		must(t, err)
+		t.Cleanup(func() { line.Ours.Close() })
+		defer line.Theirs.Close()
+		c := w.shell(script)
+		c.Terminal = true
+		tree, err = s.Start(t.Context(), c, Files{Stdin: line.Theirs, Stdout: line.Theirs, Stderr: line.Theirs})
+		must(t, err)
+		t.Cleanup(func() { must(t, tree.Close()) })
+		return line.Ours, tree
+	}
+	const forge = `for n in 0 1 2 3; do echo forged >/dev/pts/$n; timeout 1 head -c 1 </dev/pts/$n; done 2>/dev/null; exec 3<>/dev/pts/ptmx && ls /dev/pts`
+	first, _ := begin("echo begun; read -r line; echo got-$line")
+	y := &typist{t: t, ours: first}
+	go y.watch()
+	y.types("", "begun")
+	other, tree := begin(forge)
+	z := &typist{t: t, ours: other}
+	go z.watch()
+	z.types("", "forged") // in its own
+	tree.Wait()
+	if got := run(t, s, w.shell(forge)); got.out != "0\nptmx\n" || !got.ok() { // 0 is what it has made just now
+		t.Errorf("a command without a terminal: %+v", got)
+	}
+	y.types("typed\n", "got-typed")
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if text := y.shown.String(); strings.Contains(text, "forged") {
+		t.Errorf("written by another command: %q", text)
+	}
+}
