@@ -101,11 +101,12 @@ func (g Grammar) variant() (syntax.LangVariant, bool) {
 func parse(text string, variant syntax.LangVariant) (*syntax.File, error) {
 	file, err := syntax.NewParser(syntax.Variant(variant), syntax.KeepComments(true)).Parse(strings.NewReader(text), "")
 	if err == nil {
-		return file, nil
+		return file, otherwise(file, text)
 	}
 	var pe syntax.ParseError
 	if errors.As(err, &pe) {
 		incomplete := syntax.IsIncomplete(err) || strings.HasPrefix(pe.Text, "unclosed here-document")
+		incomplete = incomplete && !perhapsComplete(text)
 		return nil, &Unreadable{min(int(pe.Pos.Offset()), len(text)), pe.Text, incomplete}
 	}
 	return nil, &Unreadable{Why: err.Error()}

@@ -9,6 +9,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
+	"github.com/multiollama/mcp-server/shell-exec/internal/programs"
 )
 
 func (r *reader) cd(s *scope, c *call) {
@@ -188,6 +189,12 @@ func (r *reader) shift(s *scope, c *call) {
 
 // setParams is set -- and its options.
 func (r *reader) setParams(s *scope, c *call) {
+	if s.branches > 0 && slices.ContainsFunc(c.words, func(w cmdline.Word) bool {
+		return w.Text == "--" || w.Text == "-" || w.Text == "" || w.Text[0] != '-' && w.Text[0] != '+'
+	}) {
+		s.params = nil
+		return
+	}
 	for i, w := range c.words {
 		switch {
 		case w.Text == "--" || w.Text == "-":
@@ -205,16 +212,44 @@ func (r *reader) setParams(s *scope, c *call) {
 }
 
 func (r *reader) unset(s *scope, c *call) {
+	if slices.ContainsFunc(c.words, func(w cmdline.Word) bool { return w.Text != "-v" && !syntax.ValidName(w.Text) }) {
+		r.perhaps(s, func() { r.unsets(s, c) }) // -f is about functions
+		return
+	}
+	r.unsets(s, c)
+}
+
+func (r *reader) unsets(s *scope, c *call) {
 	for _, w := range c.words {
 		r.subscript(s, []string{w.Text}, w.Span)
 		if syntax.ValidName(w.Text) && s.branches == 0 {
 			s.set(w.Text, single(""))
+		}
+		for name, f := range s.functions {
+			if name == w.Text || cmdline.Unknown(w.Text) {
+				f.perhaps = true
+				s.functions[name] = f
+			}
 		}
 	}
 }
 
 func (r *reader) readBuiltin(s *scope, c *call) {
 	r.waits = r.waits || s.input.kind == nothing
+	// It may have come too late, or fail without setting anything.
+	odd := slices.ContainsFunc(c.args.Options, func(o programs.Option) bool { return !slices.Contains(plainReading, o.Name) }) ||
+		slices.ContainsFunc(c.args.Operands, func(w cmdline.Word) bool { return !syntax.ValidName(w.Text) })
+	if odd {
+		r.perhaps(s, func() { r.reads(s, c) })
+		return
+	}
+	r.reads(s, c)
+}
+
+// plainReading are the options of read with which it sets what it names.
+var plainReading = strings.Fields("-r -s -e -p -d -a -i -n")
+
+func (r *reader) reads(s *scope, c *call) {
 	for _, o := range c.args.Options {
 		if o.Name == "-a" && o.Valued && syntax.ValidName(o.Value.Text) {
 			s.set(o.Value.Text, unknownValue)

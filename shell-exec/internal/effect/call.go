@@ -65,7 +65,7 @@ func (r *reader) call(s *scope, argv []cmdline.Word, span cmdline.Span) {
 }
 
 // defined: the name is that of a function or of an alias. One that was defined earlier
-// at the prompt may be gone by now, and then it is a program.
+// at the prompt, or may not have been, may be none by now, and then it is a program.
 func (r *reader) defined(s *scope, c *call) bool {
 	f, isFunction := s.functions[c.path.Text]
 	if isFunction {
@@ -79,7 +79,7 @@ func (r *reader) defined(s *scope, c *call) bool {
 		r.report.Commands[r.current].Known = true
 		r.callAlias(s, c, a)
 	}
-	return isFunction && !f.past || isAlias && !a.past
+	return isFunction && !f.past && !f.perhaps || isAlias && !a.past
 }
 
 func (r *reader) list(s *scope, c *call) {

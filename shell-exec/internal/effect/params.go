@@ -156,17 +156,17 @@ func item(p *syntax.ParamExp, v value) value {
 		switch {
 		case p.Param.Value == "@" || p.Param.Value == "*":
 			return v
-		case len(v.items) == 0:
+		case len(v.at(0).texts) == 0:
 			return single("")
 		}
-		return value{texts: v.items[0]}
+		return v.at(0)
 	}
 	w, ok := p.Index.(*syntax.Word)
 	if !ok || w.Lit() == "@" || w.Lit() == "*" {
 		return v
 	}
-	if n, err := strconv.Atoi(w.Lit()); err == nil && n >= 0 && n < len(v.items) {
-		return value{texts: v.items[n]}
+	if n, err := strconv.Atoi(w.Lit()); err == nil && n >= 0 && len(v.at(n).texts) > 0 {
+		return v.at(n)
 	}
 	return value{texts: v.all()}
 }
@@ -364,8 +364,8 @@ func (r *reader) counted(s *scope, x syntax.ArithmExpr) {
 				name = p.Param.Value // a[i]
 			}
 			r.sets(s, name, false, s.span(n))
-			if plain && syntax.ValidName(name) {
-				r.setVariable(s, name, single("1"), false)
+			if plain && syntax.ValidName(name) { // && and ?: may leave it out
+				r.perhaps(s, func() { r.setVariable(s, name, single("1"), false) })
 			}
 		} else if target != nil {
 			r.steer(s, "arithmetic that assigns", s.span(n))

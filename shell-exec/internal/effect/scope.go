@@ -46,8 +46,9 @@ type scope struct {
 
 // function has several bodies where it depends on a condition which of them counts.
 type function struct {
-	bodies []*syntax.Stmt
-	past   bool // an earlier line at the prompt defined it, and perhaps took it back
+	bodies  []*syntax.Stmt
+	past    bool // an earlier line at the prompt defined it, and perhaps took it back
+	perhaps bool // the same of the line that is read
 }
 
 type alias struct {
@@ -191,9 +192,10 @@ const maxHint = 4 << 10
 
 // value is the texts that a variable may have.
 type value struct {
-	texts []string
-	list  bool
-	items [][]string // of a list, each with its texts
+	texts  []string
+	list   bool
+	items  [][]string   // of a list, each with its texts
+	others [][][]string // lists that it may be instead
 }
 
 func single(text string) value { return value{texts: []string{text}} }
@@ -202,14 +204,22 @@ var unknownValue = single(string(cmdline.Hole))
 
 // or is a value that may be v or o.
 func (v value) or(o value) value {
-	out := value{texts: slices.Clone(v.texts), list: v.list || o.list, items: v.items}
+	out := value{texts: slices.Clone(v.texts), list: v.list || o.list}
 	for _, t := range o.texts {
 		if !slices.Contains(out.texts, t) {
 			out.texts = append(out.texts, t)
 		}
 	}
-	if o.list {
-		out.items = append(slices.Clip(slices.Clone(v.items)), o.items...)
+	if out.list {
+		lists := v.lists()
+		for _, l := range o.lists() {
+			if len(lists) < maxTexts && !slices.ContainsFunc(lists, func(k [][]string) bool { return slices.EqualFunc(k, l, slices.Equal) }) {
+				lists = append(lists, l)
+			}
+		}
+		if len(lists) > 0 {
+			out.items, out.others = lists[0], lists[1:]
+		}
 	}
 	if len(out.texts) > maxTexts {
 		out.texts = append(out.texts[:maxTexts-1:maxTexts-1], string(cmdline.Hole))
@@ -217,5 +227,27 @@ func (v value) or(o value) value {
 	return out
 }
 
+// lists are those that the value may be: a text is one with one item, and an empty one is none.
+func (v value) lists() [][][]string {
+	switch {
+	case v.list:
+		return append([][][]string{v.items}, v.others...)
+	case strings.Join(v.texts, "") != "":
+		return [][][]string{{v.texts}}
+	}
+	return nil
+}
+
+// at is what may stand at a place of the list.
+func (v value) at(n int) value {
+	var out value
+	for _, l := range v.lists() {
+		if n < len(l) {
+			out = out.or(value{texts: l[n]})
+		}
+	}
+	return out
+}
+
 // all are the texts of a list's items.
-func (v value) all() []string { return slices.Concat(v.items...) }
+func (v value) all() []string { return slices.Concat(slices.Concat(v.lists()...)...) }

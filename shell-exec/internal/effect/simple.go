@@ -2,6 +2,7 @@ package effect
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -139,16 +140,40 @@ func (r *reader) keeps(s *scope, name string) bool {
 // assign reads NAME=value, for the shell or for one command's environment.
 func (r *reader) assign(s *scope, a *syntax.Assign, forCommand bool) {
 	v := r.assigned(s, a)
+	if a.Index != nil && !forCommand {
+		v = placed(r.lookup(s, a.Name.Value), a, v)
+	}
 	s.searching = s.searching || a.Name.Value == "CDPATH"
 	r.pathChanged = r.pathChanged || a.Name.Value == "PATH"
 	if forCommand {
 		s.give(a.Name.Value, v)
 	} else {
-		r.setVariable(s, a.Name.Value, v, a.Append)
+		r.setVariable(s, a.Name.Value, v, a.Append && a.Index == nil)
 	}
 	if forCommand || affects(a.Name.Value) {
 		r.exported(s, a.Name.Value, v, s.span(a))
 	}
+}
+
+// placed is a list after a[i]=…
+func placed(old value, a *syntax.Assign, v value) value {
+	w, ok := a.Index.(*syntax.Word)
+	n, err := -1, error(nil)
+	if ok {
+		n, err = strconv.Atoi(w.Lit())
+	}
+	if err != nil || n < 0 || n > maxWords || a.Append || v.list {
+		return old.or(value{list: true, items: [][]string{v.texts}})
+	}
+	lists := old.lists()
+	if len(lists) == 0 {
+		lists = [][][]string{nil}
+	}
+	for i, l := range lists {
+		l = append(slices.Clone(l), make([][]string, max(0, n+1-len(l)))...)
+		l[n], lists[i] = v.texts, l
+	}
+	return value{list: true, items: lists[0], others: lists[1:]}
 }
 
 func (r *reader) assigned(s *scope, a *syntax.Assign) value {
@@ -229,7 +254,18 @@ func appended(old, v value) value {
 		return unknownValue
 	}
 	if v.list || old.list {
-		return value{list: true, items: append(old.items[:len(old.items):len(old.items)], v.items...)}
+		out := value{list: true}
+		for i, l := range old.lists() {
+			if l = slices.Concat(l, v.items); i == 0 {
+				out.items = l
+			} else {
+				out.others = append(out.others, l)
+			}
+		}
+		if out.items == nil {
+			out.items = v.items
+		}
+		return out
 	}
 	var out value
 	for _, a := range old.texts {
@@ -241,6 +277,22 @@ func appended(old, v value) value {
 }
 
 func (r *reader) declare(s *scope, d *syntax.DeclClause) {
+	// Some set nothing: local outside of a function, and options that print, or are not known.
+	odd, options := d.Variant.Value == "local" && s.locals == nil, map[string]string{"export": "n", "readonly": "aA"}[d.Variant.Value]
+	if options == "" {
+		options = "aAgiIlnrtuxc"
+	}
+	for _, a := range d.Args {
+		odd = odd || a.Naked && a.Value != nil && (a.Value.Lit() == "" || strings.Trim(a.Value.Lit(), "-+"+options) != "")
+	}
+	if odd {
+		r.perhaps(s, func() { r.declares(s, d) })
+		return
+	}
+	r.declares(s, d)
+}
+
+func (r *reader) declares(s *scope, d *syntax.DeclClause) {
 	if d.Variant.Value == "readonly" {
 		r.steer(s, "readonly", s.span(d))
 	}
@@ -299,7 +351,7 @@ func cased(v value, letters string) value {
 	case !strings.Contains(letters, "l"):
 		return v
 	}
-	out := value{list: v.list, items: v.items}
+	out := value{list: v.list, items: v.items, others: v.others}
 	for _, t := range v.texts {
 		out.texts = append(out.texts, change(t))
 	}

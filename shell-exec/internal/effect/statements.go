@@ -1,6 +1,7 @@
 package effect
 
 import (
+	"maps"
 	"slices"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -9,8 +10,12 @@ import (
 )
 
 func (r *reader) statements(s *scope, all []*syntax.Stmt) {
-	for _, one := range all {
+	for i, one := range all {
 		r.statement(s, one)
+		if rest := all[i+1:]; s.locals != nil && len(rest) > 0 && calls(one, "return") {
+			r.perhaps(s, func() { r.statements(s, rest) })
+			return
+		}
 	}
 }
 
@@ -22,13 +27,21 @@ func (r *reader) statement(s *scope, st *syntax.Stmt) {
 	defer func() { s.input, s.redirected = input, redirected }()
 	s.redirected = len(st.Redirs) > 0
 	targets := r.redirects(s, st)
-	if len(targets) == 0 {
+	if len(targets) == 0 && !mayFail(st.Redirs) {
 		r.compound(s, st)
+		return
+	}
+	if len(targets) == 0 {
+		r.perhaps(s, func() { r.compound(s, st) })
 		return
 	}
 	outer := s.output
 	s.output = flow{}
-	r.compound(s, st)
+	if mayFail(st.Redirs) {
+		r.perhaps(s, func() { r.compound(s, st) })
+	} else {
+		r.compound(s, st)
+	}
 	for _, t := range targets {
 		if t.path == connection && s.output.secret {
 			r.flag(s, SendSecret, "sends credentials", s.span(st))
@@ -39,7 +52,23 @@ func (r *reader) statement(s *scope, st *syntax.Stmt) {
 	s.output.add(flow{kind: literal}) // what was printed went to the file
 }
 
+// mayFail says that a file may not be there, or not be one that can be opened: then nothing of the statement runs.
+func mayFail(redirects []*syntax.Redirect) bool {
+	return slices.ContainsFunc(redirects, func(d *syntax.Redirect) bool {
+		switch d.Op {
+		case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc, syntax.DplIn, syntax.DplOut:
+			return false
+		}
+		return d.Word == nil || d.Word.Lit() != "/dev/null"
+	})
+}
+
 func (r *reader) compound(s *scope, st *syntax.Stmt) {
+	if st.Background || st.Disown { // in a shell of its own
+		outer := s
+		s = s.sub()
+		defer func() { outer.output.add(s.output) }()
+	}
 	switch c := st.Cmd.(type) {
 	case nil:
 	case *syntax.CallExpr:
@@ -100,20 +129,58 @@ func (r *reader) binary(s *scope, c *syntax.BinaryCmd) {
 		chain, first = append(chain, b), b.X
 	}
 	r.statement(s, first)
-	before := s.vars
-	s.vars = before.layer()
-	for i := len(chain) - 1; i >= 0; i-- {
-		r.listed(s, chain[i])
+	slices.Reverse(chain)
+	if certain(chain) {
+		for _, c := range chain {
+			r.listed(s, c)
+		}
+		return
 	}
-	perhaps := s.vars.own
-	s.vars = before
-	for name, v := range perhaps { // it may not have come to these
-		if old, ok := before.find(name); ok {
+	r.perhaps(s, func() {
+		for _, c := range chain {
+			r.listed(s, c)
+		}
+	})
+}
+
+// certain: what follows on a && b || exit comes after all of a and b.
+func certain(chain []*syntax.BinaryCmd) bool {
+	last := len(chain) - 1
+	return chain[last].Op == syntax.OrStmt && leaves([]*syntax.Stmt{chain[last].Y}) &&
+		!slices.ContainsFunc(chain[:last], func(c *syntax.BinaryCmd) bool { return c.Op == syntax.OrStmt })
+}
+
+// perhaps reads what follows upon itself, but may not run: afterwards all is as it left it, or as it was.
+func (r *reader) perhaps(s *scope, read func()) {
+	vars, dir, params, shifts, functions := s.vars, s.dir, s.params, s.shifts, maps.Clone(s.functions)
+	s.vars = vars.layer()
+	read()
+	own := s.vars.own
+	s.vars = vars
+	for name, v := range own {
+		if old, ok := vars.find(name); ok {
 			v = v.or(old)
-		} else if r.world.Env[name] != "" {
+		} else if r.world.Typed || r.world.Env[name] != "" {
 			v = v.or(r.lookup(s, name))
 		}
 		s.set(name, v)
+	}
+	s.rejoin(dir, false)
+	switch dropped := len(params) - len(s.params); {
+	case s.params == nil || params == nil:
+		s.params = nil
+	case dropped >= 0 && slices.EqualFunc(params[dropped:], s.params, func(a, b cmdline.Word) bool { return a.Text == b.Text }):
+		s.params, s.shifts = params, max(shifts, s.shifts)+dropped
+	default:
+		s.params = nil
+	}
+	for name, f := range s.functions {
+		if old, ok := functions[name]; !ok || !slices.Equal(old.bodies, f.bodies) {
+			f.bodies = slices.Concat(f.bodies, old.bodies)
+			f.bodies = f.bodies[:min(len(f.bodies), maxTexts)]
+			f.perhaps = f.perhaps || !ok || old.perhaps
+			s.functions[name] = f
+		}
 	}
 }
 
@@ -210,6 +277,11 @@ func (r *reader) forClause(s *scope, c *syntax.ForClause) {
 		}
 		if loop.Name != nil {
 			r.sets(s, loop.Name.Value, false, s.span(loop.Name))
+			if old, known := s.vars.find(loop.Name.Value); known && (c.Select || maybeNone(v)) {
+				v = v.or(old)
+			} else if r.world.Typed && len(v.texts) == 0 {
+				v = unknownValue
+			}
 			s.set(loop.Name.Value, v)
 		}
 	case *syntax.CStyleLoop:
@@ -234,6 +306,11 @@ func (r *reader) iterated(s *scope, loop *syntax.WordIter) value {
 		v = v.or(single(cmdline.Quoted(w.Text)))
 	}
 	return v
+}
+
+// maybeNone: a loop over nothing leaves its variable as it is.
+func maybeNone(v value) bool {
+	return !slices.ContainsFunc(v.texts, func(t string) bool { return t != "" && !cmdline.Unknown(t) })
 }
 
 // counters gives the variables of for ((…)) a number.
@@ -269,9 +346,10 @@ func (r *reader) define(s *scope, c *syntax.FuncDecl) {
 		if name == nil {
 			continue
 		}
+		old, known := s.functions[name.Value]
 		bodies := []*syntax.Stmt{c.Body}
 		if s.branches > 0 || r.recalling {
-			bodies = append(bodies, s.functions[name.Value].bodies...)
+			bodies = append(bodies, old.bodies...)
 		}
 		r.defines = true
 		if name.Value == "command_not_found_handle" {
@@ -281,7 +359,7 @@ func (r *reader) define(s *scope, c *syntax.FuncDecl) {
 			r.rewrites = true
 			r.flag(s, Unreadable, "a function that takes the name "+name.Value+" from the shell's grammar", s.span(c))
 		}
-		s.functions[name.Value] = function{bodies: bodies[:min(len(bodies), maxTexts)]}
+		s.functions[name.Value] = function{bodies: bodies[:min(len(bodies), maxTexts)], perhaps: s.branches > 0 && (!known || old.perhaps)}
 		if multiplies(name.Value, c.Body) {
 			r.flag(s, ForkBomb, "the function "+name.Value+" starts itself again and again", s.span(c))
 		}

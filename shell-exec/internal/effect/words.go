@@ -271,10 +271,15 @@ func (r *reader) literal(s *scope, text string, quoted, first bool) [][]piece {
 
 func parameterPieces(v value, quoted bool) [][]piece {
 	if v.list {
-		if quoted {
-			return [][]piece{{{items: v.all(), list: true}}}
+		var out [][]piece
+		for _, l := range append([][][]string{v.items}, v.others...) {
+			if all := slices.Concat(l...); quoted {
+				out = append(out, []piece{{items: all, list: true}})
+			} else {
+				out = append(out, []piece{{text: strings.Join(all, " "), split: true}})
+			}
 		}
-		return [][]piece{{{text: strings.Join(v.all(), " "), split: true}}}
+		return out
 	}
 	var out [][]piece
 	for _, t := range v.texts {

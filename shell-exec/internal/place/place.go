@@ -155,6 +155,12 @@ func (m *Map) patternInRoot(p cmdline.Text, only bool) Place {
 	if ok, err := path.Match(cmdline.Plain(path.Base(p)), ".git"); only && ok && err == nil {
 		return History
 	}
+	if base := path.Base(p); strings.ContainsFunc(base, unknown) { // .g$x may be .git
+		before, after := base[:strings.IndexFunc(base, unknown)], base[strings.LastIndexFunc(base, unknown)+len(string(cmdline.Hole)):]
+		if before+after != "" && strings.HasPrefix(".git", before) && strings.HasSuffix(".git", after) {
+			return Unknown
+		}
+	}
 	return Workspace
 }
 

@@ -83,6 +83,17 @@ var others = []attack{
 	{"sh", "alias ll='rm -rf'\nll .git"}, {"sh", "read -r v < p\nreadonly PS1=\"$v\"\ntrue"}, {"sh", "f() { read -r PS1 < p; }\nf\ntrue"}, {"sh", "cp x ll\nunset PATH\nll"},
 	{"zsh", "builtin hash ll=./x\nll"}, {"zsh", "noglob hash ll=./x\nll"}, {"zsh", "command hash ll=./x\nbuiltin hash ll=./x\nll"}, {"zsh", "builtin alias ll=./x\nll"}, {"zsh", "builtin bindkey -s q ./x^M\nq"}, {"zsh", "alias ll=./x\nll"}, {"zsh", "hash ll=./x\nll"},
 	{"zsh", "export PATH=b:/usr/bin:/bin\nll"}, {"zsh", "read PATH < d\nll"}, {"zsh", "echo 'alias ll=./x' > s\nsource ./s\nll"}, {"zsh", "print -z rm -rf .git\n"}, {"zsh", "eval ./x"}, {"zsh", "exec ./x"},
+	// What may not have happened, and what is read to another end than the parser's.
+	{"bash", "v=.git; for v in; do :; done; rm -rf $v"}, {"bash", "v=.git; read -t 0 v <<< build; rm -rf $v"}, {"bash", "v=.git; export -x v=build; rm -rf $v"}, {"bash", "v=.git; declare -p v=build; rm -rf $v"}, {"bash", "v=.git; local v=build; rm -rf $v"},
+	{"bash", "v=.git; unset -f v; rm -rf $v"}, {"bash", "v=.git; v=build & wait; rm -rf $v"}, {"bash", "v=.git; { v=build; } < /none/x; rm -rf $v"}, {"bash", "v=.git; (( 0 && (v=1) )); rm -rf $v"}, {"bash", "v=.git; select v in; do :; done; rm -rf $v"},
+	{"bash", "v=.git\nfalse && v=build; rm -rf $v"}, {"bash", "a=(.git); false && a=(build); rm -rf ${a[0]}"}, {"bash", "a=(echo 1 2); a[0]=rm; a[2]=.git; a[1]=-rf; \"${a[@]}\""}, {"bash", "a=.git; false && a=(build); rm -rf $a"}, {"bash", "v=x\nrm -rf .${v/x/git}"}, {"bash", "read -r v < mail; rm -rf .git$v"},
+	{"bash", "rm -rf .g$(sed s,x,it, .git/HEAD)"}, {"bash", "cd .git; cd .. & rm -rf objects"}, {"bash", "cd .git; false && cd ..; rm -rf objects"}, {"bash", "cd .git; [ -e nope ] && cd ..; rm -rf objects"}, {"bash", "f() { return; cd ..; }; cd .git; f; rm -rf objects"},
+	{"bash", "f() { true && return; v=build; }; v=.git; f; rm -rf $v"}, {"bash", "false && rm() { :; }; rm -rf .git"}, {"bash", "rm() { :; } & rm -rf .git"}, {"bash", "if false; then rm() { :; }; fi; rm -rf .git"}, {"bash", "rm() { :; }; unset -f rm; rm -rf .git"},
+	{"bash", "f() { return; rm() { :; }; }; f; rm -rf .git"}, {"bash", "set -- .git; false && set -- build; rm -rf $1"}, {"bash", "set -- .git build; false && shift; rm -rf $1"}, {"bash", "set -- .git; if false; then set -- build; fi; rm -rf $1"}, {"bash", "set -- .git; set -- build & wait; rm -rf $1"},
+	{"bash", "echo \"${x:-'$(rm -rf .git)'}\""}, {"bash", "cat <<E\n${x:-'$(rm -rf .git)'}\nE"}, {"sh", "echo \"${x:-'}\"; rm -rf .git; echo \"${x:-'}\""}, {"bash", "echo $(cat <<E\nx\nE)\nrm -rf .git\nE\n)"}, {"bash", "echo `cat <<E\nx\nE )`\nrm -rf .git\nE\n`"},
+	{"bash", "echo `echo '`; rm -rf .git; echo `'`"}, {"bash", "cat <<EOF\nEO\\\nF\nrm -rf .git\nEOF"}, {"bash", "echo $(cat <<E\nx\nE)\nrm -rf .git"}, {"bash", "cat <<E\n${x:-'}\nE\nrm -rf .git"}, {"bash", "cat <<E\n$(x\nE\nrm -rf .git"},
+	{"bash", "cat <<E | (\nE\nrm -rf .git)"}, {"bash", "echo @(\nrm -rf .git\n)"}, {"bash", "echo `echo '`\nrm -rf .git\n`"}, {"sh", "echo \"${x:-'}\"\nrm -rf .git"}, {"sh", "cat <<E\n${x:-'}\nE\nrm -rf .git"},
+	{"sh", "cd .git; cd .. & rm -rf objects"}, {"sh", "false && rm() { :; }; rm -rf .git"},
 }
 
 // shellArgs are how each shell is started.
