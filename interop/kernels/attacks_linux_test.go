@@ -107,8 +107,8 @@ var attacks = []attack{
 
 // online are tried from inside with the network on, where sockets are not forbidden as such.
 var online = []attack{
-	{"connect-abstract-socket-online", "processes", func(t target) error { return dials("unix", t.Abstract) }},
-	{"connect-socket-file-online", "namespaces", func(t target) error { return dials("unix", t.Outside+"/socket") }},
+	{"connect-abstract-socket-online", "sockets", func(t target) error { return dials("unix", t.Abstract) }},
+	{"connect-socket-file-online", "sockets", func(t target) error { return dials("unix", t.Outside+"/socket") }},
 }
 
 // spending are tried one by one, within these limits of the server: they end a command.

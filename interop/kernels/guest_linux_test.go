@@ -184,7 +184,28 @@ func start() error {
 		os.WriteFile("/proc/sys/kernel/printk", []byte("1 1 1 1"), 0o644),                     // or it writes into our lines
 		os.WriteFile("/sys/fs/cgroup/cgroup.subtree_control", []byte("+memory +pids"), 0o644), // as systemd does
 		loopback(),
+		load(),
 	)
+}
+
+// load loads the modules in /modules.
+func load() error {
+	files, err := filepath.Glob("/modules/*")
+	for _, path := range files {
+		f, failed := os.Open(path)
+		if failed != nil {
+			return failed
+		}
+		flags := 0
+		if strings.HasSuffix(path, ".xz") {
+			flags = unix.MODULE_INIT_COMPRESSED_FILE
+		}
+		if failed := unix.FinitModule(int(f.Fd()), "", flags); failed != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", path, failed))
+		}
+		f.Close()
+	}
+	return err
 }
 
 func mounted(kind, at, options string) error {

@@ -37,8 +37,12 @@ func build(t *testing.T, arch, dir string, args ...string) {
 	}
 }
 
+// modules are those that the kernel of a system loads when somebody asks for what they do.
+// A guest has nothing that finds them and loads them first.
+var modules = []string{"kernel/net/unix/unix_diag.ko"}
+
 // image writes the initramfs of a guest.
-func image(t *testing.T, packages map[string]string, programs string, p plan, to string) {
+func image(t *testing.T, packages map[string]string, modules, programs string, p plan, to string) {
 	t.Helper()
 	file, err := os.Create(to)
 	must(t, err)
@@ -64,6 +68,7 @@ func image(t *testing.T, packages map[string]string, programs string, p plan, to
 		w.tree(packages[name], "")
 	}
 	w.link("usr/bin/awk", "mawk")
+	w.modules(t, modules)
 	w.tree(programs, strings.TrimPrefix(p.Programs, "/"))
 	w.add("TRAILER!!!", 0, nil, 0, 0, 0)
 	must(t, w.err)
@@ -101,6 +106,20 @@ func (w *archive) add(name string, mode uint32, content io.Reader, size int64, m
 	if size > 0 {
 		_, w.err = io.CopyN(w.out, content, size)
 		w.write(strings.Repeat("\x00", int(-size&3)))
+	}
+}
+
+// modules adds those that a guest loads, in /modules. Some kernels have them compressed.
+func (w *archive) modules(t *testing.T, root string) {
+	t.Helper()
+	for _, name := range modules {
+		path := filepath.Join(root, name)
+		if _, err := os.Stat(path); err != nil {
+			path += ".xz"
+		}
+		text, err := os.ReadFile(path)
+		must(t, err)
+		w.text("modules/"+filepath.Base(path), string(text))
 	}
 }
 

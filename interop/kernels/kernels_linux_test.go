@@ -125,7 +125,7 @@ func (r row) test(t *testing.T) {
 		Only:     chosen(),
 	}
 	programsFor(t, r.arch, dir+"/programs")
-	image(t, packages, dir+"/programs", p, dir+"/initramfs")
+	image(t, packages, packages[name]+"/lib/modules/"+version, dir+"/programs", p, dir+"/initramfs")
 	began := time.Now()
 	all := r.boot(t, emulator, packages[name]+"/boot/vmlinuz-"+version, dir+"/initramfs")
 	t.Logf("Linux %s: %d results in %.0f s", version, len(all), time.Since(began).Seconds())

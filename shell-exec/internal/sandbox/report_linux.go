@@ -5,7 +5,7 @@ import "fmt"
 const (
 	needLandlock = "Use Linux 5.13 or newer with Landlock enabled (lsm=landlock,… on the kernel's command line)"
 	needTruncate = "Use Linux 6.2 or newer (Landlock ABI 3)"
-	needScope    = "Use Linux 6.12 or newer (Landlock ABI 6, with the fix of its erratum 2), or --sandbox-level 2"
+	needScope    = "Use Linux 6.12 or newer (Landlock ABI 6, with the fix of its erratum 2)"
 	needSeccomp  = "Use a kernel with CONFIG_SECCOMP_FILTER, on amd64 or arm64"
 	needUserNS   = "Allow user namespaces: sysctl user.max_user_namespaces=1000, and on Ubuntu an AppArmor profile for this program with `userns,` " +
 		"(or kernel.apparmor_restrict_unprivileged_userns=0); in a container, one that may make them"
@@ -23,15 +23,29 @@ type promise struct {
 
 func (s *Sandbox) promises() []promise {
 	m := s.machine
-	by := fmt.Sprintf("Landlock (ABI %d)", m.landlock)
+	by, truncate, signals := fmt.Sprintf("Landlock (ABI %d)", m.landlock), needTruncate, s.confineSignals()
+	if m.landlock == 0 {
+		truncate, signals = needLandlock, needLandlock
+	}
 	return []promise{
 		{"read", m.landlock > 0, by, needLandlock},
-		{"write", m.landlock >= 3 || m.landlock > 0 && m.seccomp, by, needTruncate},
+		{"write", m.landlock >= 3 || m.landlock > 0 && m.seccomp, by, truncate},
 		{"network", m.seccomp, "a system-call filter", needSeccomp},
 		{"sockets", m.seccomp, "a supervisor of system calls, or a filter,", needSeccomp},
-		{"processes", m.landlock > 0, by, needScope},
+		{"processes", m.landlock > 0, by, signals},
 		{"kernel", m.seccomp, "a system-call filter", needSeccomp},
 	}
+}
+
+// confineSignals is what confines signals where Landlock does not, for the operator.
+func (s *Sandbox) confineSignals() string {
+	switch {
+	case s.level == 2:
+		return needScope
+	case s.why != nil:
+		return needScope + ", or level 2 of the sandbox. " + needUserNS
+	}
+	return needScope + ", or --sandbox-level 2"
 }
 
 // promised says of every promise what was seen. err is why nothing could be tried.
@@ -66,7 +80,7 @@ func (s *Sandbox) killPart(err error) Part {
 	case err != nil:
 		return Part{Name: "kill", Why: by.String() + " did not end a command: " + cause(err), Fix: tellUs}
 	case by == byLineage:
-		return Part{Name: "kill", Why: "only a walk through /proc finds what a command started, and that can be outrun", Fix: needScope}
+		return Part{Name: "kill", Why: "only a walk through /proc finds what a command started, and that can be outrun", Fix: s.confineSignals()}
 	}
 	return Part{Name: "kill", Holds: true, Why: by.String() + " ended a command with everything it had started, and nothing else"}
 }
