@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -194,6 +195,7 @@ func (a *account) closely(all []process, own int64, grown pool) int64 {
 	certain := func() int64 { return h.private + h.buffers + max(h.mapped, h.files) }
 	if certain() <= a.limits.Memory && certain()+grown.shared+grown.kernel > a.limits.Memory {
 		h.mappings(all)
+		h.watches(all)
 		h.written(a.dirs, a.began)
 	}
 	shared := min(h.mapped+h.files+h.maybeFiles, grown.shared)
@@ -365,6 +367,46 @@ func (h *holdings) mappings(all []process) {
 			low, _ := strconv.ParseUint(string(from), 16, 64)
 			high, _ := strconv.ParseUint(string(to), 16, 64)
 			h.maybeFiles = min(h.maybeFiles+int64(high-low), hidden)
+		}
+	}
+}
+
+// watches adds what descriptors hold that are no files: the entries of epoll and inotify, and the rules
+// of Landlock, which nobody can count.
+func (h *holdings) watches(all []process) {
+	const entry = 256
+	most := int64(4 << 20) // bytes to be read of all
+	for _, p := range all {
+		dir := "/proc/" + strconv.Itoa(p.via)
+		entries, err := os.ReadDir(dir + "/fd")
+		if err != nil {
+			h.maybeBuffers = hidden
+			return
+		}
+		for _, e := range entries {
+			to, _ := os.Readlink(dir + "/fd/" + e.Name())
+			size := int64(entry)
+			switch to {
+			case "anon_inode:[eventpoll]":
+			case "anon_inode:inotify", "anon_inode:[inotify]":
+				size = object
+			case "anon_inode:landlock-ruleset", "anon_inode:[landlock-ruleset]":
+				h.maybeBuffers = hidden
+				return
+			default:
+				continue
+			}
+			f, err := os.Open(dir + "/fdinfo/" + e.Name())
+			if err != nil {
+				continue
+			}
+			text, _ := io.ReadAll(io.LimitReader(f, most))
+			f.Close()
+			if most -= int64(len(text)); most <= 0 {
+				h.maybeBuffers = hidden
+				return
+			}
+			h.maybeBuffers = min(h.maybeBuffers+size*int64(bytes.Count(text, []byte("\n"))), hidden)
 		}
 	}
 }
