@@ -20,6 +20,10 @@ func (r *reader) cd(s *scope, c *call) {
 	}
 	to, operands := "", 0
 	for _, w := range c.words {
+		if len(w.Text) > 1 && w.Text[0] == '-' && w.Text != "--" && strings.Trim(w.Text, "-LPe@") != "" {
+			s.dir = "" // it may fail
+			return
+		}
 		if w.Text == "-" || len(w.Text) > 1 && strings.IndexByte("+-", w.Text[0]) >= 0 && isNumber(w.Text[1:]) {
 			s.dir = "" // one of those before
 			return
@@ -74,10 +78,12 @@ func (r *reader) echo(s *scope, c *call) {
 }
 
 func (r *reader) printf(s *scope, c *call) {
-	words, into := c.words, ""
+	words, into, odd := c.words, "", false
 	for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") {
 		if words[0].Text == "-v" && len(words) > 1 {
 			words, into = words[1:], words[1].Text
+		} else {
+			odd = odd || words[0].Text != "--"
 		}
 		words = words[1:]
 	}
@@ -90,8 +96,11 @@ func (r *reader) printf(s *scope, c *call) {
 		return
 	}
 	r.subscript(s, []string{into}, c.span)
-	if syntax.ValidName(into) {
-		s.set(into, single(text))
+	if v := single(text); syntax.ValidName(into) {
+		if odd { // then it fails
+			v = v.or(r.lookup(s, into))
+		}
+		s.set(into, v)
 	}
 	s.output.add(flow{kind: literal})
 }
@@ -184,7 +193,10 @@ func (r *reader) shift(s *scope, c *call) {
 		s.shifts += n
 		return
 	}
-	s.params = s.params[min(n, len(s.params)):]
+	if n > len(s.params) {
+		return // it fails
+	}
+	s.params = s.params[n:]
 }
 
 // setParams is set -- and its options.
@@ -263,6 +275,9 @@ func (r *reader) reads(s *scope, c *call) {
 		if syntax.ValidName(w.Text) {
 			s.set(w.Text, unknownValue)
 		}
+	}
+	if c.args.Has("-d", "-n", "-N") {
+		return // a part of what is there
 	}
 	between := func(ch rune) bool {
 		return strings.ContainsRune(r.separators, ch) || r.separators == "" && unicode.IsSpace(ch)

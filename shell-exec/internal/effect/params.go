@@ -175,7 +175,9 @@ func item(p *syntax.ParamExp, v value) value {
 func (r *reader) operator(s *scope, p *syntax.ParamExp, v value) (value, bool) {
 	var argument string
 	if p.Exp.Word != nil {
-		argument = strings.Join(cmdline.Texts(r.expand(s, p.Exp.Word.Parts, cmdline.Span{})), " ")
+		r.perhaps(s, func() { // it is expanded only where the shell needs it
+			argument = strings.Join(cmdline.Texts(r.expand(s, p.Exp.Word.Parts, cmdline.Span{})), " ")
+		})
 	}
 	switch p.Exp.Op {
 	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull:

@@ -84,7 +84,7 @@ func (r *reader) compound(s *scope, st *syntax.Stmt) {
 	case *syntax.IfClause:
 		r.ifClause(s, c)
 	case *syntax.WhileClause:
-		r.branch(s, func() { r.rounds(s, c) })
+		r.perhaps(s, func() { r.branch(s, func() { r.rounds(s, c) }) })
 	case *syntax.ForClause:
 		r.forClause(s, c)
 	case *syntax.CaseClause:

@@ -94,6 +94,7 @@ var others = []attack{
 	{"bash", "echo `echo '`; rm -rf .git; echo `'`"}, {"bash", "cat <<EOF\nEO\\\nF\nrm -rf .git\nEOF"}, {"bash", "echo $(cat <<E\nx\nE)\nrm -rf .git"}, {"bash", "cat <<E\n${x:-'}\nE\nrm -rf .git"}, {"bash", "cat <<E\n$(x\nE\nrm -rf .git"},
 	{"bash", "cat <<E | (\nE\nrm -rf .git)"}, {"bash", "echo @(\nrm -rf .git\n)"}, {"bash", "echo `echo '`\nrm -rf .git\n`"}, {"sh", "echo \"${x:-'}\"\nrm -rf .git"}, {"sh", "cat <<E\n${x:-'}\nE\nrm -rf .git"},
 	{"sh", "cd .git; cd .. & rm -rf objects"}, {"sh", "false && rm() { :; }; rm -rf .git"},
+	{"bash", "v=; x=${y:+${v:=build}}; rm -rf .git$v"}, {"bash", "v=.git; printf -Q -v v build; rm -rf $v"}, {"bash", "v=build; read -d: v <<< .git:x; rm -rf $v"}, {"bash", "v=build; read -n4 v <<< .gitx; rm -rf $v"}, {"bash", "set -- a .git; while [ $1 = a ]; do shift; done; rm -rf $1"}, {"bash", "set -- a b .git; shift 5; rm -rf $3"}, {"bash", "cd .git; cd -Q ..; rm -rf objects"},
 }
 
 // shellArgs are how each shell is started.
