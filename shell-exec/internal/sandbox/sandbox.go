@@ -104,7 +104,8 @@ type Command struct {
 	Rules  Rules
 	Limits Limits
 
-	// Detached commands outlive this process; Close lets go of them.
+	// Detached commands outlive this process, and Close lets go of them, but at level 2: there
+	// they end with the keeper.
 	Detached bool
 	// Terminal makes Files.Stdin, which is one, the controlling terminal.
 	Terminal bool
