@@ -191,9 +191,6 @@ func (m mounts) make(shared map[string]int) error {
 		return err
 	}
 	for _, k := range m.Hidden {
-		if err := m.pin(k.Path); err != nil {
-			return err
-		}
 		at, err := k.open() // as the command would reach it now
 		if err != nil {
 			return err
@@ -202,28 +199,6 @@ func (m mounts) make(shared map[string]int) error {
 		unix.Close(at)
 		if err != nil {
 			return fmt.Errorf("hide %s: %w", k.Path, err)
-		}
-	}
-	return nil
-}
-
-// pin keeps the directories above what is hidden where they are: the command, which may write there, could move one away
-// and put another in its place. What something is mounted on cannot be moved.
-func (m mounts) pin(hidden string) error {
-	for at := 1; at < len(hidden); at++ {
-		dir := hidden[:at]
-		if hidden[at] != '/' || !m.Writable && !slices.ContainsFunc(m.Kept, func(k subtree) bool { return k.Write && k.Path != dir && contains(k.Path, dir) }) {
-			continue
-		}
-		fd, err := unix.Openat2(unix.AT_FDCWD, dir, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | unix.O_DIRECTORY, Resolve: unix.RESOLVE_NO_SYMLINKS})
-		if err != nil {
-			return fmt.Errorf("pin %s: %w", dir, err)
-		}
-		self := fmt.Sprintf("/proc/self/fd/%d", fd)
-		err = unix.Mount(self, self, "", unix.MS_BIND|unix.MS_REC, "")
-		unix.Close(fd)
-		if err != nil {
-			return fmt.Errorf("pin %s: %w", dir, err)
 		}
 	}
 	return nil
