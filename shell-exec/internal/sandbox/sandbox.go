@@ -35,7 +35,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/multiollama/mcp-server/shared/confine"
@@ -170,7 +169,6 @@ func New(o Options) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.report = sync.OnceValue(s.try)
 	if o.Mode == Required && !s.Report().Holds() {
 		return nil, errors.Join(refusal(s.Report()), s.Close())
 	}
@@ -178,7 +176,10 @@ func New(o Options) (*Sandbox, error) {
 }
 
 // Report says what became of trying every promise, which is done once, when somebody asks.
-func (s *Sandbox) Report() Report { return s.report() }
+func (s *Sandbox) Report() Report {
+	s.asked.Do(func() { s.report = s.try() })
+	return s.report
+}
 
 // refusal names the first promise that is not kept, and how to have it.
 func refusal(r Report) error {

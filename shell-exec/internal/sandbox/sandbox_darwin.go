@@ -17,7 +17,8 @@ type Sandbox struct {
 	mu    sync.Mutex
 	trees map[*Tree]bool
 
-	report func() Report
+	report Report
+	asked  sync.Once // for the report, which is made then
 }
 
 func newSandbox(o Options) (*Sandbox, error) {

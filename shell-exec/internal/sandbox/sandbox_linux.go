@@ -18,7 +18,8 @@ type Sandbox struct {
 	mode    Mode
 	level   int   // 2 as long as namespaces can be had
 	why     error // why they cannot, where they were wanted
-	report  func() Report
+	report  Report
+	asked   sync.Once // for the report, which is made then
 	home    string
 	guarded []string
 	machine machine

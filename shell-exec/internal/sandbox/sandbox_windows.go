@@ -20,7 +20,8 @@ type Sandbox struct {
 	mu    sync.Mutex
 	trees map[*Tree]bool
 
-	report func() Report
+	report Report
+	asked  sync.Once // for the report, which is made then
 }
 
 // newSandbox is a sandbox that measures and ends commands. Windows has nothing
