@@ -27,7 +27,7 @@ func serve(mark string) error {
 	w := worldAt(os.Getenv("HOME"))
 	m := inspect()
 	if os.Getenv(heldBy) == byGroup.String() {
-		m.landlock = 5
+		m.landlock = min(m.landlock, 5)
 	}
 	s, err := m.sandbox(Options{Mode: Auto, Level: level(), Home: w.Home})
 	if err != nil {
