@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/mcptest"
 )
@@ -174,4 +176,19 @@ func eventually(t testing.TB, what string, is func() bool) {
 		}
 	}
 	t.Fatal(what + " never came")
+}
+
+// TestACommandStartsThoughMoreFilesAreOpenThanItMayHave opens more files here than the command may.
+func TestACommandStartsThoughMoreFilesAreOpenThanItMayHave(t *testing.T) {
+	w := newWorld(t)
+	s := newBox(t, w.Home)
+	s.canary.files = unix.Rlimit{Cur: 64, Max: 64}
+	for range 100 {
+		f, err := os.Open(os.DevNull)
+		must(t, err)
+		defer f.Close()
+	}
+	if got := run(t, s, w.shell("ulimit -n")); got.out != "64\n" {
+		t.Errorf("%+v", got)
+	}
 }

@@ -22,12 +22,12 @@ type Attr struct {
 	Pdeathsig    syscall.Signal // at the end of the calling thread; 0 for none
 	Files        []*os.File     // become the descriptors 0, 1, 2, …; nothing else is inherited
 	Terminal     bool           // the first of them becomes the controlling terminal
-	Limits       []Limit
 	Dir          string
 	Ruleset      *os.File            // a Landlock layer to enter; nil for none
 	Filters      [][]unix.SockFilter // system-call filters to be put on, one over the other
 	Listener     *os.File            // a socket that the listener of the last one is sent through: whoever holds the other end answers; nil for none
 	Patient      bool                // signals wait until a call that is being answered is (Linux 5.19; before that it returns EINTR, or begins again)
+	Limits       []Limit
 	Env          []string
 }
 

@@ -266,12 +266,6 @@ func (c *child) fork() (pid, errno uintptr) {
 			goto failed
 		}
 	}
-	c.stage = limits
-	for i = 0; i < len(c.limits); i++ {
-		if _, _, e = syscall.RawSyscall6(syscall.SYS_PRLIMIT64, 0, uintptr(c.limits[i].Resource), uintptr(unsafe.Pointer(&c.limits[i].Rlimit)), 0, 0, 0); e != 0 {
-			goto failed
-		}
-	}
 	c.stage = directory
 	if _, _, e = syscall.RawSyscall(syscall.SYS_CHDIR, uintptr(unsafe.Pointer(c.dir)), 0, 0); e != 0 {
 		goto failed
@@ -300,6 +294,13 @@ func (c *child) fork() (pid, errno uintptr) {
 	if c.listening != 0 {
 		c.message.control.fd = int32(r)
 		if _, _, e = syscall.RawSyscall(syscall.SYS_SENDMSG, uintptr(c.socket), uintptr(unsafe.Pointer(&c.message.head)), 0); e != 0 {
+			goto failed
+		}
+	}
+	// The listener was one more descriptor, and what this process has open counts until exec.
+	c.stage = limits
+	for i = 0; i < len(c.limits); i++ {
+		if _, _, e = syscall.RawSyscall6(syscall.SYS_PRLIMIT64, 0, uintptr(c.limits[i].Resource), uintptr(unsafe.Pointer(&c.limits[i].Rlimit)), 0, 0, 0); e != 0 {
 			goto failed
 		}
 	}
