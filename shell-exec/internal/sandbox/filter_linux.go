@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -13,10 +14,12 @@ const tioclinux = 0x541C // not named by x/sys
 // filter takes away the system calls that no command of a developer needs and
 // that lead out of the sandbox. At level 2 a command has objects to share and, if
 // it has no network, interfaces to itself: then those are left.
+//
+// The thread that starts a command has it already, so that it need not be made while a
+// command waits. What the thread needs for that itself, ownFilter takes away.
 func filter(landlock, level int, network bool) seccomp.Program {
 	f := seccomp.New()
-	f.Deny(unix.EPERM, seccomp.KernelCalls()...)
-	f.DenyNamespaces()
+	f.Deny(unix.EPERM, slices.DeleteFunc(seccomp.KernelCalls(), func(call uintptr) bool { return call == unix.SYS_SETNS })...)
 	f.DenyEqual(unix.EPERM, unix.SYS_IOCTL, 1, unix.TIOCSTI) // typing for the person
 	f.DenyEqual(unix.EPERM, unix.SYS_IOCTL, 1, tioclinux)
 	f.Deny(unix.EPERM, unix.SYS_PROCESS_MRELEASE)
@@ -121,6 +124,8 @@ func (m machine) ownFilter(level int, detached bool) (f seccomp.Program, asks bo
 	if supervised {
 		other = seccomp.Notify
 	}
+	own.Deny(unix.EPERM, unix.SYS_SETNS)
+	own.DenyNamespaces()
 	holdToOneself(own, other)
 	if supervised {
 		own.When(seccomp.Notify, unix.SYS_CONNECT)

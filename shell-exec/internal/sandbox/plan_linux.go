@@ -17,7 +17,7 @@ import (
 )
 
 // plan is rules as the kernel takes them. The thread that starts a command enters
-// the ruleset, and the command all the rest between fork and exec.
+// the ruleset and the filter, and the command all the rest between fork and exec.
 type plan struct {
 	rules   Rules
 	ruleset *os.File // nil without Landlock
@@ -38,6 +38,11 @@ func (p *plan) enter() error {
 		defer runtime.KeepAlive(p.ruleset)
 		if err := ll.LandlockRestrictSelf(int(p.ruleset.Fd()), 0); err != nil {
 			return fmt.Errorf("landlock: %w", err)
+		}
+	}
+	if p.filter != nil {
+		if err := p.filter.ThisThread(); err != nil {
+			return fmt.Errorf("seccomp: %w", err)
 		}
 	}
 	return nil

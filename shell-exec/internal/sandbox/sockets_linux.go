@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/seccomp"
 )
 
@@ -154,41 +155,20 @@ func (v *supervisor) find(n seccomp.Notification, name string) (file int, err er
 // named reports whether the rules name the socket. A link to it counts only where no
 // command could have made it.
 func (v *supervisor) named(st unix.Stat_t) bool {
+	guarded := slices.Concat(v.s.guarded, v.rules.writable())
 	return slices.ContainsFunc(v.rules.Sockets, func(path string) bool {
-		return v.thread.run(func() error {
-			how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
-			fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
-			if err == unix.ELOOP && !v.writable(path) {
-				how.Resolve = unix.RESOLVE_NO_MAGICLINKS
-				fd, err = unix.Openat2(unix.AT_FDCWD, path, &how)
-			}
-			if err != nil {
-				return err
-			}
-			defer unix.Close(fd)
+		socket, err := confine.OpenGrant(path, guarded)
+		if err != nil {
+			return false
+		}
+		return socket.Control(func(fd uintptr) error {
 			var named unix.Stat_t
-			if err := unix.Fstat(fd, &named); err != nil {
-				return err
-			}
-			if named.Dev != st.Dev || named.Ino != st.Ino {
+			if err := unix.Fstat(int(fd), &named); err != nil || named.Dev != st.Dev || named.Ino != st.Ino {
 				return unix.ENOENT
 			}
 			return nil
 		}) == nil
 	})
-}
-
-// writable reports whether a command may change what the name, or a link in it, leads to.
-func (v *supervisor) writable(path string) bool {
-	for dir := path; dir != "/" && dir != "."; dir = filepath.Dir(dir) {
-		at, err := filepath.EvalSymlinks(dir)
-		for _, w := range append(v.rules.writable(), v.s.guarded...) {
-			if err != nil || contains(w, dir) || contains(w, at) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // listening is a socket that somebody listens at.

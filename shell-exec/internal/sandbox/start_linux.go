@@ -216,7 +216,7 @@ func (l *launch) exec(path string, args []string, files []*os.File) (*os.Process
 		if l.plan.filter != nil {
 			var own seccomp.Program
 			own, asks = l.s.machine.ownFilter(l.s.level, l.c.Detached)
-			attr.Filters = [][]unix.SockFilter{l.plan.filter, own}
+			attr.Filter = own
 		}
 		if asks {
 			p, err = l.startSupervised(path, args, attr)

@@ -23,10 +23,10 @@ type Attr struct {
 	Files        []*os.File     // become the descriptors 0, 1, 2, …; nothing else is inherited
 	Terminal     bool           // the first of them becomes the controlling terminal
 	Dir          string
-	Ruleset      *os.File            // a Landlock layer to enter; nil for none
-	Filters      [][]unix.SockFilter // system-call filters to be put on, one over the other
-	Listener     *os.File            // a socket that the listener of the last one is sent through: whoever holds the other end answers; nil for none
-	Patient      bool                // signals wait until a call that is being answered is (Linux 5.19; before that it returns EINTR, or begins again)
+	Ruleset      *os.File          // a Landlock layer to enter; nil for none
+	Filter       []unix.SockFilter // a system-call filter, on top of that of the thread; nil for none
+	Listener     *os.File          // a socket that the filter's listener is sent through: whoever holds the other end answers; nil for none
+	Patient      bool              // signals wait until a call that is being answered is (Linux 5.19; before that it returns EINTR, or begins again)
 	Limits       []Limit
 	Env          []string
 }

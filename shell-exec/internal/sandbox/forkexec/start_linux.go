@@ -44,7 +44,7 @@ type child struct {
 	terminal   bool
 	limits     []Limit
 	ruleset    int // -1 for none
-	filters    []*unix.SockFprog
+	filter     *unix.SockFprog
 	listening  uintptr // SECCOMP_FILTER_FLAG_NEW_LISTENER, or 0
 	patient    uintptr // waitKillable, or 0
 	socket     int
@@ -157,8 +157,8 @@ func (a *Attr) child(path string, args []string) (c *child, moved []int, err err
 	if a.Ruleset != nil {
 		c.ruleset = above(int(a.Ruleset.Fd()))
 	}
-	for _, f := range a.Filters {
-		c.filters = append(c.filters, &unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]})
+	if len(a.Filter) > 0 {
+		c.filter = &unix.SockFprog{Len: uint16(len(a.Filter)), Filter: &a.Filter[0]}
 	}
 	if a.Listener != nil {
 		c.listening, c.socket = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, above(int(a.Listener.Fd()))
@@ -277,14 +277,11 @@ func (c *child) fork() (pid, errno uintptr) {
 		}
 	}
 	c.stage = filter
-	for i = 0; i < len(c.filters); i++ {
-		n = unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW
-		if i == len(c.filters)-1 {
-			n |= c.listening | c.patient
-		}
-		r, _, e = syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, n, uintptr(unsafe.Pointer(c.filters[i])))
-		if e == syscall.EINVAL && n&c.patient != 0 {
-			r, _, e = syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, n&^c.patient, uintptr(unsafe.Pointer(c.filters[i])))
+	if c.filter != nil {
+		n = unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW | c.listening | c.patient
+		r, _, e = syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, n, uintptr(unsafe.Pointer(c.filter)))
+		if e == syscall.EINVAL && c.patient != 0 {
+			r, _, e = syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, n&^c.patient, uintptr(unsafe.Pointer(c.filter)))
 		}
 		if e != 0 {
 			goto failed
