@@ -160,6 +160,7 @@ func marked(entry string) []int {
 type world struct {
 	t      *testing.T
 	dir    string
+	grant  *confine.Grant // dir
 	config process.Config
 	store  *output.Store
 	mark   string
@@ -168,7 +169,8 @@ type world struct {
 
 func newWorld(t *testing.T, change ...func(*process.Config)) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), mark: "PROCESS_TEST_WORLD=" + rand.Text()}
+	dir := t.TempDir()
+	w := &world{t: t, dir: dir, grant: mcptest.Grant(dir), mark: "PROCESS_TEST_WORLD=" + rand.Text()}
 	jobs, stored := filepath.Join(w.dir, "jobs"), filepath.Join(w.dir, "stored")
 	var err error
 	w.store, err = output.Open(stored, "p", output.Limits{}, time.Now)
@@ -209,7 +211,7 @@ func self(t *testing.T) string {
 func (w *world) sh(script string, m process.Mode, change ...func(*process.Request)) process.Request {
 	q := process.Request{Text: script, Mode: m, Command: sandbox.Command{
 		Path: "/bin/sh", Args: []string{"sh", "-c", script}, Dir: w.dir, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir, w.mark},
-		Rules: sandbox.Rules{Write: []*confine.Grant{mcptest.Grant(w.dir)}}}}
+		Rules: sandbox.Rules{Write: []*confine.Grant{w.grant}}}}
 	for _, f := range change {
 		f(&q)
 	}
