@@ -97,7 +97,10 @@ func servesItself(dir string) error {
 		must(err)
 		go func() {
 			for c, err := l.Accept(); err == nil; c, err = l.Accept() {
+				// The kernel may tell a reader of packets that the other end is closed before it
+				// gives it the last one: the reader closes first.
 				fmt.Fprint(c, "hello")
+				c.Read(make([]byte, 1))
 				c.Close()
 			}
 		}()
@@ -195,17 +198,10 @@ func TestOwnLocalSockets(t *testing.T) {
 	for name, s := range map[string]*Sandbox{"new": newBox(t, w.Home), "old": old} {
 		for _, network := range []bool{false, true} {
 			dir := fmt.Sprint(w.Work, "/", name, network)
-			var got result
-			for range 3 { // a busy machine may close one end before the other has read
-				must(t, os.RemoveAll(dir))
-				must(t, os.Mkdir(dir, 0o755))
-				c := w.deed(t, "serves", dir)
-				c.Rules.Network = network
-				if got = run(t, s, c); got.ok() {
-					break
-				}
-			}
-			if !got.ok() {
+			must(t, os.Mkdir(dir, 0o755))
+			c := w.deed(t, "serves", dir)
+			c.Rules.Network = network
+			if got := run(t, s, c); !got.ok() {
 				t.Errorf("%s kernel, network %t: %+v", name, network, got)
 			}
 			if got := run(t, s, w.shell("exec prlimit --pid $$ --nofile=300")); !got.ok() {
