@@ -239,13 +239,7 @@ func (s *Sandbox) looksFor(want string) bool {
 // deviceOf is the device that a held file is on. What stat says is another number on some
 // file systems.
 func deviceOf(n seccomp.Notification, file int) uint32 {
-	info, _ := os.ReadFile(fmt.Sprintf("/proc/self/fdinfo/%d", file))
-	id := ""
-	for line := range strings.Lines(string(info)) {
-		if rest, ok := strings.CutPrefix(line, "mnt_id:"); ok {
-			id = strings.TrimSpace(rest)
-		}
-	}
+	id := fdinfo(file, "mnt_id")
 	mounts, _ := os.ReadFile(fmt.Sprintf("/proc/%d/mountinfo", n.Thread))
 	for line := range strings.Lines(string(mounts)) {
 		if f := strings.Fields(line); len(f) > 2 && f[0] == id {

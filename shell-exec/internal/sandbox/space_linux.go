@@ -43,16 +43,18 @@ func (k *keeper) space(mounts *os.File) (*space, error) {
 
 // pidfdNumber is the number of a process that is held.
 func pidfdNumber(f *os.File) (int, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/self/fdinfo/%d", f.Fd()))
-	if err != nil {
-		return 0, err
-	}
+	return strconv.Atoi(fdinfo(int(f.Fd()), "Pid"))
+}
+
+// fdinfo is what the kernel tells of a descriptor of this process under a name; "" for nothing.
+func fdinfo(fd int, name string) string {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/self/fdinfo/%d", fd))
 	for line := range strings.Lines(string(text)) {
-		if rest, ok := strings.CutPrefix(line, "Pid:"); ok {
-			return strconv.Atoi(strings.TrimSpace(rest))
+		if rest, ok := strings.CutPrefix(line, name+":"); ok {
+			return strings.TrimSpace(rest)
 		}
 	}
-	return 0, errors.New("the kernel does not tell whom a pidfd holds")
+	return ""
 }
 
 // newSpace is asked of the keeper: it makes a PID namespace and, in a copy of the

@@ -364,13 +364,8 @@ func (v *supervisor) pidfdSignal(n seccomp.Notification, fd int, sig unix.Signal
 		return err
 	}
 	defer unix.Close(pidfd)
-	number := func() (pid int) {
-		info, _ := os.ReadFile(fmt.Sprintf("/proc/self/fdinfo/%d", pidfd))
-		for line := range bytes.Lines(info) {
-			if f := bytes.Fields(line); len(f) == 2 && string(f[0]) == "Pid:" {
-				pid, _ = strconv.Atoi(string(f[1]))
-			}
-		}
+	number := func() int {
+		pid, _ := strconv.Atoi(fdinfo(pidfd, "Pid"))
 		return pid
 	}
 	// -1 after its end; still the same after the look, so that was it.
