@@ -83,7 +83,7 @@ func (a *agreeing) spy() string {
 }
 
 func TestAYesToSudoOpensNothingElse(t *testing.T) {
-	for _, flags := range [][]string{nil, {"--sandbox-level", "2"}, {"--sandbox", "required"}} {
+	for _, flags := range [][]string{{"--sandbox-level", "1"}, {"--sandbox-level", "2"}, {"--sandbox", "required"}} {
 		a := newAgreeing(t)
 		c := a.start(mcptest.Options{}, flags...)
 		h := a.home
@@ -138,19 +138,19 @@ func TestAYesToSudoOpensNothingElse(t *testing.T) {
 }
 
 func TestAYesOpensOneFileOnly(t *testing.T) {
-	for _, flags := range [][]string{nil, {"--sandbox-level", "2"}} {
+	for _, flags := range [][]string{{"--sandbox-level", "1"}, {"--sandbox-level", "2"}} {
 		a := newAgreeing(t)
-		c := a.start(mcptest.Options{}, flags...)
 		h := a.home
-		if err := os.Symlink(h+"/.ssh/x", filepath.Join(a.dir, "link")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(h+"/.ssh/policy.toml", []byte("preset = \"development\" # hunter2\n"), 0o600))
+		c := a.start(mcptest.Options{}, append(flags, "--policy", h+"/.ssh/policy.toml")...)
+		must(t, os.Symlink(h+"/.ssh/x", filepath.Join(a.dir, "link")))
 		for _, row := range []struct {
 			command, output, question string // "" for no question: refused
 			path                      string
 		}{
 			{"cat " + h + "/.ssh/x; " + a.spy(), "hunter2", "can also read this file: ", h + "/.ssh/x"},
 			{"cat link; " + a.spy(), "hunter2", "can also read this file: ", h + "/.ssh/x"},
+			{"cat " + h + "/.ssh/policy.toml", "", "", ""},
 			{"cat " + h + "/.ssh", "", "", ""},
 			{"cat " + h + "/.ssh/none", "", "", ""},
 			{"cat " + h + "/.ssh/*", "", "", ""},

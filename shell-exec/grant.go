@@ -100,10 +100,10 @@ func (s *shell) openable(f policy.Finding) (*confine.Grant, error) {
 	return file, errors.Join(opened.Close(), file.Check())
 }
 
-// belongs says that a file belongs to the servers: their state, audit log, and configuration.
+// belongs says that a file belongs to the servers: their state, audit log, configuration, tokens and keys.
 func (s *shell) belongs(file string) bool {
-	own := []string{s.own.State, s.settings.Text("audit-log"), s.settings.Text("config"), s.settings.Text("policy")}
-	return beneath(file, slices.DeleteFunc(own, func(name string) bool { return !filepath.IsAbs(name) }))
+	own, _ := s.own.Exposed([]string{file}, s.settings.Text("policy"))
+	return own != "" || s.own.Within([]string{file}) != ""
 }
 
 func beneath(file string, dirs []string) bool {

@@ -17,7 +17,6 @@ type Grant struct {
 	name string    // as configured, for messages
 	real string    // the same, without links
 	id   [2]uint64 // which file system and which entry of it; zeros where it cannot be told
-	dir  bool      // it is a directory
 	held *os.File  // where the system can hold what it does not read (O_PATH); else nil
 }
 
@@ -98,9 +97,6 @@ func (g *Grant) Path() string { return g.real }
 
 // Name is the name as configured, absolute: there may be links in it.
 func (g *Grant) Name() string { return g.name }
-
-// IsDir reports whether it is a directory.
-func (g *Grant) IsDir() bool { return g.dir }
 
 // withoutLinks is abs with every link in it followed, one component after the
 // other. A link inside one of guarded is errGuarded.

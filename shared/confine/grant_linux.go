@@ -41,7 +41,7 @@ func held(name, real string, fd int) (*Grant, error) {
 		unix.Close(fd)
 		return nil, unix.ELOOP
 	}
-	return &Grant{name: name, real: real, id: [2]uint64{st.Dev, st.Ino}, dir: st.Mode&unix.S_IFMT == unix.S_IFDIR, held: os.NewFile(uintptr(fd), real)}, nil
+	return &Grant{name: name, real: real, id: [2]uint64{st.Dev, st.Ino}, held: os.NewFile(uintptr(fd), real)}, nil
 }
 
 func (one *root) grant(by mechanism) (g *Grant, err error) {

@@ -10,11 +10,10 @@ import (
 
 // hold only remembers the name: what holds commands here takes names.
 func hold(name, real string) (*Grant, error) {
-	info, err := os.Lstat(real)
-	if err != nil {
+	if _, err := os.Lstat(real); err != nil {
 		return nil, err
 	}
-	return &Grant{name: name, real: real, dir: info.IsDir()}, nil
+	return &Grant{name: name, real: real}, nil
 }
 
 func (one *root) grant(mechanism) (*Grant, error) { return hold(one.name, one.real) }
