@@ -390,4 +390,18 @@ func TestAtLevelTwoModesTimesAndSharedFoldersAreOutOfReachToo(t *testing.T) {
 	if _, err := os.Stat("/tmp/private"); err == nil {
 		t.Error("/tmp is not private")
 	}
+	offline := w.shell("cat /tmp/private /dev/shm/private")
+	offline.Rules.Network = false
+	if got := run(t, s, offline); got.out != "x\nx\n" {
+		t.Errorf("what one command leaves the next one finds: %+v", got)
+	}
+	if got := run(t, openBox(t, w.Home), offline); got.ok() {
+		t.Errorf("so does one of another server: %+v", got)
+	}
+	other, err := s.Start(t.Context(), w.shell("exec sleep 100"), Files{})
+	must(t, err)
+	defer other.Close()
+	if got := run(t, s, w.shell(`for p in /proc/[0-9]*; do echo "${p#/proc/}"; done; echo "$$"`)); !strings.HasSuffix(got.out, "\n") || len(strings.Fields(got.out)) != 2 || strings.Fields(got.out)[0] != strings.Fields(got.out)[1] {
+		t.Errorf("a command sees other processes than itself: %+v", got)
+	}
 }
