@@ -292,3 +292,20 @@ func TestSiegeByAnOrdinaryUser(t *testing.T) {
 	}
 	mcptest.AsOrdinaryUser(t, "^TestAttack|^TestNoAttack(Reaches|OfRandom|Leaves)")
 }
+
+// TestOneSocketThatIsAllowedIsReached names one of several sockets of another program.
+func TestOneSocketThatIsAllowedIsReached(t *testing.T) {
+	for _, level := range []string{"1", "2"} {
+		s := newSiege(t)
+		g := s.garrison(stance{name: "level " + level, flags: []string{"--sandbox-level", level, "--allow-socket", s.out + "/stream"}})
+		knocked := func(line string) bool {
+			return slices.ContainsFunc(g.under(line), func(harm string) bool { return strings.HasPrefix(harm, "knocked: ") })
+		}
+		if !knocked("connect stream $OUT/stream") {
+			t.Errorf("level %s: the socket that --allow-socket names is not reached", level)
+		}
+		if knocked("connect seqpacket $OUT/seqpacket") {
+			t.Errorf("level %s: another one is", level)
+		}
+	}
+}
