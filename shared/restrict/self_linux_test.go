@@ -227,8 +227,10 @@ var otherDeeds = map[string]func(world, int) error{
 	"execveat":                    func(world, int) error { return tolerate(execNothingAt(), unix.ENOENT) },
 	"socketpair": func(world, int) error {
 		fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
-		unix.Close(fds[0])
-		unix.Close(fds[1])
+		if err == nil {
+			unix.Close(fds[0])
+			unix.Close(fds[1])
+		}
 		return err
 	},
 	"listen on TCP": func(world, int) error {
