@@ -132,10 +132,12 @@ type ran struct {
 
 func (w *world) run(t *testing.T, args ...string) ran {
 	t.Helper()
-	var out, errs bytes.Buffer
-	env := command.Environment{Stdin: w.stdin, Stdout: &out, Stderr: &errs, Environ: w.environ, Executable: w.executable}
+	var out bytes.Buffer
+	errs := &stuck{read: make(chan struct{})} // telemetry may still write to it when the run is over
+	close(errs.read)
+	env := command.Environment{Stdin: w.stdin, Stdout: &out, Stderr: errs, Environ: w.environ, Executable: w.executable}
 	code := command.Run(t.Context(), w.program, args, env.WithRestrict(w.restrict).WithLimit(w.limit))
-	return ran{code, out.String(), errs.String()}
+	return ran{code, out.String(), errs.text()}
 }
 
 // must fails the test when the run did not end with code.
