@@ -79,9 +79,9 @@ func (p Path) allowed() bool {
 	return false
 }
 
-// Control runs use with the descriptor of the directory, which stays open
+// LendDir runs use with the descriptor of the directory, which stays open
 // meanwhile and is not for keeping. It is for package replace alone.
-func (d *Dir) Control(use func(fd uintptr) error) error {
+func (d *Dir) LendDir(use func(fd uintptr) error) error {
 	return d.self.use(func(fd descriptor) error { return use(uintptr(fd)) })
 }
 

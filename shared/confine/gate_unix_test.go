@@ -90,7 +90,7 @@ func madeThroughTheGate(r *confine.Roots, name string) (entry string, err error)
 		return "", err
 	}
 	defer d.Close()
-	err = d.Control(func(fd uintptr) error {
+	err = d.LendDir(func(fd uintptr) error {
 		made, err := unix.Openat(int(fd), entry, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC, 0o644)
 		if err == nil {
 			err = unix.Close(made)
@@ -114,7 +114,7 @@ func TestTheGateIsShutForPathsThatWereNeverParsed(t *testing.T) {
 	}
 	d := openDir(t, r, ".")
 	d.Close()
-	if err := d.Control(func(uintptr) error { return nil }); err == nil {
+	if err := d.LendDir(func(uintptr) error { return nil }); err == nil {
 		t.Error("a closed directory still hands out its descriptor")
 	}
 }

@@ -1,7 +1,7 @@
 package confine
 
 import (
-	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,29 +64,28 @@ func (r *Roots) Grants() ([]*Grant, error) {
 	return out, nil
 }
 
-// grantText is a grant on its way to another process of the same server.
-type grantText struct {
-	Name, Real string
-	ID         [2]uint64
+// grantText is a grant on its way to another process of the same server: the file
+// system, the entry of it, and both names.
+const grantText = "%d %d %q %q"
+
+// MarshalText names the thing and says which one it is.
+func (g *Grant) MarshalText() ([]byte, error) {
+	return fmt.Appendf(nil, grantText, g.id[0], g.id[1], g.name, g.real), nil
 }
 
-// MarshalJSON names the thing and says which one it is.
-func (g *Grant) MarshalJSON() ([]byte, error) {
-	return json.Marshal(grantText{g.name, g.real, g.id})
-}
-
-// UnmarshalJSON opens it again, and refuses another one.
-func (g *Grant) UnmarshalJSON(text []byte) error {
-	var t grantText
-	if err := json.Unmarshal(text, &t); err != nil {
+// UnmarshalText opens it again, and refuses another one.
+func (g *Grant) UnmarshalText(text []byte) error {
+	var id [2]uint64
+	var name, real string
+	if _, err := fmt.Sscanf(string(text), grantText, &id[0], &id[1], &name, &real); err != nil {
 		return err
 	}
-	again, err := hold(t.Name, t.Real)
-	if err == nil && again.id != t.ID {
+	again, err := hold(name, real)
+	if err == nil && again.id != id {
 		err = os.ErrNotExist
 	}
 	if err != nil {
-		return fault.New(fault.OutsideAllowed, shown(t.Name)+" was moved, removed or replaced", "Start the command again").With("path", t.Name).Because(err)
+		return fault.New(fault.OutsideAllowed, shown(name)+" was moved, removed or replaced", "Start the command again").With("path", name).Because(err)
 	}
 	*g = *again
 	return nil

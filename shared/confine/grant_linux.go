@@ -75,9 +75,9 @@ func (g *Grant) Check() error {
 	return nil
 }
 
-// Control runs use with the descriptor, which stays open meanwhile and is not for
+// Lend runs use with the descriptor, which stays open meanwhile and is not for
 // keeping.
-func (g *Grant) Control(use func(fd uintptr) error) error {
+func (g *Grant) Lend(use func(fd uintptr) error) error {
 	raw, err := g.held.SyscallConn()
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 func inode(t *testing.T, g *confine.Grant) uint64 {
 	t.Helper()
 	var st unix.Stat_t
-	if err := g.Control(func(fd uintptr) error { return unix.Fstat(int(fd), &st) }); err != nil {
+	if err := g.Lend(func(fd uintptr) error { return unix.Fstat(int(fd), &st) }); err != nil {
 		t.Fatal(err)
 	}
 	return st.Ino

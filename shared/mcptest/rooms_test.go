@@ -6,8 +6,6 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -53,30 +51,34 @@ func TestEveryRoomTouchesOnlyWhatItMay(t *testing.T) {
 	Imports(t, rules...)
 }
 
-// Package confine hands out descriptors of directories, with which anything can be
-// changed in them, through a few methods only, which are for package replace.
-func TestOnlyReplaceIsHandedDescriptorsOfDirectories(t *testing.T) {
+// Package confine lends descriptors of directories, with which anything can be changed
+// in them, through a few methods only: to package replace, and of the allowed
+// directories as a whole to the sandbox, which gives them to the kernel.
+func TestDescriptorsOfDirectoriesAreLentToOneRoomEach(t *testing.T) {
 	shared, err := moduleRoot()
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Control is also what the standard library calls its own; rooms that do not know
-	// confine have that in mind.
-	users, know := map[string]bool{}, map[string]bool{}
+	lent := map[string][]string{
+		"shared/replace":              {"OpenParent", "OpenParentOfLink", "LendDir"},
+		"shell-exec/internal/sandbox": {"Lend"},
+	}
+	used := map[string]bool{}
 	for _, file := range programFiles(t, filepath.Dir(shared)) {
 		room, path := filepath.ToSlash(filepath.Dir(file)), filepath.Join(filepath.Dir(shared), file)
-		know[room] = know[room] || imports(t, path, Shared+"/confine")
-		users[room] = users[room] || uses(t, path, "OpenParent", "OpenParentOfLink", "Control")
+		for owner, methods := range lent {
+			switch {
+			case room == "shared/confine" || !uses(t, path, methods...):
+			case room == owner:
+				used[owner] = true
+			default:
+				t.Errorf("%s takes a descriptor of a directory from confine: %q are for %s", file, methods, owner)
+			}
+		}
 	}
-	for room := range users {
-		users[room] = users[room] && know[room]
-	}
-	if !users["shared/replace"] {
-		t.Error("shared/replace does not use the gate: the rule guards nothing")
-	}
-	for room, uses := range users {
-		if uses && room != "shared/replace" {
-			t.Errorf("%s takes a descriptor of a directory from confine: changing files belongs to shared/replace", room)
+	for owner := range lent {
+		if !used[owner] {
+			t.Errorf("%s does not use the gate: the rule guards nothing", owner)
 		}
 	}
 }
@@ -101,16 +103,6 @@ func programFiles(t *testing.T, root string) (files []string) {
 		t.Fatal(err)
 	}
 	return files
-}
-
-// imports says whether a file imports a package.
-func imports(t *testing.T, file, path string) bool {
-	t.Helper()
-	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return slices.ContainsFunc(parsed.Imports, func(s *ast.ImportSpec) bool { return s.Path.Value == strconv.Quote(path) })
 }
 
 // uses says whether a file selects one of names from anything.

@@ -56,7 +56,7 @@ func (w *Writer) atEntry(p confine.Path, do func(*place) error) error {
 		return err
 	}
 	defer dir.Close() // nothing was written through it
-	return dir.Control(func(fd uintptr) error {
+	return dir.LendDir(func(fd uintptr) error {
 		at := &place{path: p, dir: dir, at: int(fd), name: name, rules: &w.rules, lacks: w.lacks, moved: w.moved}
 		return at.told(do(at))
 	})

@@ -83,7 +83,7 @@ func (w *Writer) openUnder(p confine.Path, rules *Rules, do func(*place) error) 
 	at := &place{path: p, real: dir.Path().Child(name), dir: dir, name: name, rules: rules, lacks: w.lacks, moved: w.moved}
 	err = rules.entry(at.real)
 	if err == nil {
-		err = dir.Control(func(fd uintptr) error {
+		err = dir.LendDir(func(fd uintptr) error {
 			at.at = int(fd)
 			return do(at)
 		})

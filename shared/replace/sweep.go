@@ -25,7 +25,7 @@ func (*Writer) Sweep(ctx context.Context, p confine.Path) (removed int, err erro
 	if err != nil {
 		return 0, err
 	}
-	err = d.Control(func(fd uintptr) (err error) {
+	err = d.LendDir(func(fd uintptr) (err error) {
 		removed, err = sweep(ctx, p, int(fd))
 		return err
 	})

@@ -357,7 +357,7 @@ func (at *place) showTree(ctx context.Context, t *tree, look func(*confine.Dir, 
 	}
 	defer d.Close() // only for reading
 	var st unix.Stat_t
-	err = d.Control(func(fd uintptr) error { return unix.Fstat(int(fd), &st) })
+	err = d.LendDir(func(fd uintptr) error { return unix.Fstat(int(fd), &st) })
 	if err == nil && !t.version.sameFile(versionOf(&st)) {
 		err = errChanged
 	}

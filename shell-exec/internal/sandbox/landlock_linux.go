@@ -36,7 +36,7 @@ type grant struct {
 
 // holding is something open, whose descriptor is lent.
 type holding interface {
-	Control(func(fd uintptr) error) error
+	Lend(func(fd uintptr) error) error
 }
 
 // grants are what r allows, with the system and the tools. A tool folder that is
@@ -181,7 +181,7 @@ func (g grant) add(ruleset int, handled uint64) (at inode, err error) {
 // use lends the descriptor of what is granted.
 func (g grant) use(f func(fd uintptr) error) error {
 	if g.held != nil {
-		return g.held.Control(f)
+		return g.held.Lend(f)
 	}
 	fd, err := unix.Open(g.path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -34,7 +34,7 @@ func inspect() machine {
 	}
 	m := machine{
 		landlock: landlockABI(), seccomp: seccomp.Available(), group: ownGroup(), pids: lastPID(),
-		supervisor: forkexec.Available && seccomp.Listens() && looks != nobody && err == nil, adopts: looks == descendants,
+		supervisor: forkexec.Available && canListen() && looks != nobody && err == nil, adopts: looks == descendants,
 	}
 	m.counted = m.group != "" && handOn(m.group) == nil
 	return m

@@ -133,8 +133,8 @@ func (s *Sandbox) compile(r Rules, terminal *os.File) (*plan, error) {
 // openFile is what a grant holds that no configuration names.
 type openFile struct{ *os.File }
 
-// Control implements holding.
-func (f openFile) Control(use func(fd uintptr) error) error {
+// Lend implements holding.
+func (f openFile) Lend(use func(fd uintptr) error) error {
 	defer runtime.KeepAlive(f.File)
 	return use(f.Fd())
 }

@@ -14,12 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/multiollama/mcp-server/shared/confine"
-	"github.com/multiollama/mcp-server/shared/seccomp"
 )
 
 // connect connects a socket of the command, as the caller would: on a duplicate, which
 // is that very socket, to a copy of the address.
-func (v *supervisor) connect(n seccomp.Notification) {
+func (v *supervisor) connect(n notification) {
 	socket, address, err := v.socketAndAddress(n)
 	if err != nil {
 		v.tell(n, fmt.Sprint(n.Args), func() error { return err })
@@ -45,7 +44,7 @@ func (v *supervisor) connect(n seccomp.Notification) {
 	})
 }
 
-func (v *supervisor) socketAndAddress(n seccomp.Notification) (socket int, address []byte, err error) {
+func (v *supervisor) socketAndAddress(n notification) (socket int, address []byte, err error) {
 	const most = 128 // struct sockaddr_storage
 	size := int(int32(n.Args[2]))
 	if size < 2 || size > most {
@@ -96,7 +95,7 @@ func (v *supervisor) perform(socket int, address []byte) error {
 
 // connectLocal connects to a socket of this machine that a command of this server listens
 // at, or that the rules name.
-func (v *supervisor) connectLocal(n seccomp.Notification, socket int, address []byte) error {
+func (v *supervisor) connectLocal(n notification, socket int, address []byte) error {
 	name := address[2:]
 	if len(name) > 0 && name[0] == 0 {
 		if err := v.ours(func(l listening) bool { return bytes.Equal(l.name, name) }); err != nil {
@@ -132,7 +131,7 @@ func (v *supervisor) connectLocal(n seccomp.Notification, socket int, address []
 }
 
 // find takes hold of what a name leads the caller to.
-func (v *supervisor) find(n seccomp.Notification, name string) (file int, err error) {
+func (v *supervisor) find(n notification, name string) (file int, err error) {
 	root, err := unix.Open(fmt.Sprintf("/proc/%d/root", n.Thread), unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return -1, unix.EACCES
@@ -161,7 +160,7 @@ func (v *supervisor) named(st unix.Stat_t) bool {
 		if err != nil {
 			return false
 		}
-		return socket.Control(func(fd uintptr) error {
+		return socket.Lend(func(fd uintptr) error {
 			var named unix.Stat_t
 			if err := unix.Fstat(int(fd), &named); err != nil || named.Dev != st.Dev || named.Ino != st.Ino {
 				return unix.ENOENT
@@ -238,7 +237,7 @@ func (s *Sandbox) looksFor(want string) bool {
 
 // deviceOf is the device that a held file is on. What stat says is another number on some
 // file systems.
-func deviceOf(n seccomp.Notification, file int) uint32 {
+func deviceOf(n notification, file int) uint32 {
 	id := fdinfo(file, "mnt_id")
 	mounts, _ := os.ReadFile(fmt.Sprintf("/proc/%d/mountinfo", n.Thread))
 	for line := range strings.Lines(string(mounts)) {

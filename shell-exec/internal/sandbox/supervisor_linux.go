@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/multiollama/mcp-server/shared/seccomp"
 	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox/forkexec"
 )
 
@@ -26,7 +25,7 @@ type supervisor struct {
 	s        *Sandbox
 	thread   *thread
 	rules    Rules
-	listener *seccomp.Listener
+	listener *listener
 
 	mu         sync.Mutex
 	connecting int
@@ -66,7 +65,7 @@ func (v *supervision) close() {
 }
 
 // listener is what the child has sent, which has become a program since.
-func (v *supervision) listener() (*seccomp.Listener, error) {
+func (v *supervision) listener() (*listener, error) {
 	control := make([]byte, unix.CmsgSpace(4))
 	_, n, _, _, err := unix.Recvmsg(int(v.ours.Fd()), make([]byte, 1), control, unix.MSG_CMSG_CLOEXEC|unix.MSG_DONTWAIT)
 	if err != nil {
@@ -80,7 +79,7 @@ func (v *supervision) listener() (*seccomp.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listener: %w", err)
 	}
-	return seccomp.NewListener(fds[0])
+	return newListener(fds[0])
 }
 
 // startSupervised starts what the supervisor is for. The caller lets it serve.
@@ -132,7 +131,7 @@ func (v *supervisor) close() {
 	_ = v.listener.Close()
 }
 
-func (v *supervisor) answer(n seccomp.Notification) {
+func (v *supervisor) answer(n notification) {
 	if n.Number != unix.SYS_CONNECT {
 		v.tell(n, fmt.Sprint(n.Number, n.Args), func() error { return v.judge(n) })
 		return
@@ -159,7 +158,7 @@ func (v *supervisor) answer(n seccomp.Notification) {
 var errPass = errors.New("pass")
 
 // tell does a call and answers. what tells it from others of the same thread.
-func (v *supervisor) tell(n seccomp.Notification, what string, do func() error) {
+func (v *supervisor) tell(n notification, what string, do func() error) {
 	v.mu.Lock()
 	if !v.listener.Waits(n) { // what it calls again may have been answered by now
 		v.mu.Unlock()
@@ -200,7 +199,7 @@ func (v *supervisor) tell(n seccomp.Notification, what string, do func() error) 
 
 // judge is for calls with numbers of processes. What passes is the caller's own number: as
 // long as the caller waits nobody else can get it.
-func (v *supervisor) judge(n seccomp.Notification) error {
+func (v *supervisor) judge(n notification) error {
 	who := whoIs(int(n.Thread))
 	arg := func(i int) int { return int(int32(n.Args[i])) }
 	switch n.Number {
@@ -355,7 +354,7 @@ func (v *supervisor) tgkill(process, thread int, sig unix.Signal) error {
 	})
 }
 
-func (v *supervisor) pidfdSignal(n seccomp.Notification, fd int, sig unix.Signal) error {
+func (v *supervisor) pidfdSignal(n notification, fd int, sig unix.Signal) error {
 	if n.Args[2] != 0 || n.Args[3] != 0 {
 		return unix.EPERM // what it should say is in memory; flags may mean a group
 	}

@@ -1,4 +1,4 @@
-package seccomp
+package sandbox
 
 import (
 	"io"
@@ -7,18 +7,20 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/multiollama/mcp-server/shared/seccomp"
 )
 
-// Listener is asked about the calls that a filter answers with Notify, one by one:
+// listener is asked about the calls that a filter answers with Notify, one by one:
 // the caller waits meanwhile. Of the arguments only values are what the caller gave;
 // what they point to it can change as long as it likes, also after it was looked at.
-type Listener struct {
+type listener struct {
 	file *os.File
 	conn syscall.RawConn
 }
 
-// Notification is a call of a thread, which waits for an answer.
-type Notification struct {
+// notification is a call of a thread, which waits for an answer.
+type notification struct {
 	ID     uint64
 	Thread uint32 // its number, as this process sees it
 	_      uint32
@@ -28,7 +30,7 @@ type Notification struct {
 	Args   [6]uint64
 }
 
-type response struct {
+type answered struct {
 	id    uint64
 	value int64
 	errno int32
@@ -40,11 +42,11 @@ const (
 	wakeTogether  = 1          // SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP: on the same processor, since Linux 6.6
 )
 
-// NewListener makes one of a descriptor, which is its own from now on.
-func NewListener(fd int) (*Listener, error) {
+// newListener makes one of a descriptor, which is its own from now on.
+func newListener(fd int) (*listener, error) {
 	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(fd), ioctlSetFlags, wakeTogether)
 	err := unix.SetNonblock(fd, true)
-	l := &Listener{file: os.NewFile(uintptr(fd), "seccomp")}
+	l := &listener{file: os.NewFile(uintptr(fd), "seccomp")}
 	if err == nil {
 		l.conn, err = l.file.SyscallConn()
 	}
@@ -57,7 +59,7 @@ func NewListener(fd int) (*Listener, error) {
 
 // Receive is the next call; io.EOF after the end of all that have the filter. One
 // goroutine receives.
-func (l *Listener) Receive() (n Notification, err error) {
+func (l *listener) Receive() (n notification, err error) {
 	for n.ID == 0 && err == nil {
 		e := l.conn.Read(func(fd uintptr) bool {
 			ready := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
@@ -68,7 +70,7 @@ func (l *Listener) Receive() (n Notification, err error) {
 				err = io.EOF
 				return true
 			}
-			n = Notification{}
+			n = notification{}
 			_, _, errno := unix.Syscall(unix.SYS_IOCTL, fd, unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&n)))
 			switch errno {
 			case 0:
@@ -86,7 +88,7 @@ func (l *Listener) Receive() (n Notification, err error) {
 	return n, err
 }
 
-func (l *Listener) ioctl(request uintptr, arg unsafe.Pointer) error {
+func (l *listener) ioctl(request uintptr, arg unsafe.Pointer) error {
 	var errno unix.Errno
 	if err := l.conn.Control(func(fd uintptr) { _, _, errno = unix.Syscall(unix.SYS_IOCTL, fd, request, uintptr(arg)) }); err != nil {
 		return err
@@ -98,32 +100,32 @@ func (l *Listener) ioctl(request uintptr, arg unsafe.Pointer) error {
 }
 
 // Waits reports whether the caller still waits: until then its number is its own.
-func (l *Listener) Waits(n Notification) bool {
+func (l *listener) Waits(n notification) bool {
 	return l.ioctl(unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&n.ID)) == nil
 }
 
 // Answer ends the call, with 0 for success. An error says that the caller waits no more.
-func (l *Listener) Answer(n Notification, errno unix.Errno) error {
-	r := response{id: n.ID, errno: -int32(errno)}
+func (l *listener) Answer(n notification, errno unix.Errno) error {
+	r := answered{id: n.ID, errno: -int32(errno)}
 	return l.ioctl(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r))
 }
 
 // Pass lets the kernel do the call, with what its pointers point to by then.
-func (l *Listener) Pass(n Notification) error {
-	r := response{id: n.ID, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+func (l *listener) Pass(n notification) error {
+	r := answered{id: n.ID, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
 	return l.ioctl(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r))
 }
 
 // Close lets all calls fail that are asked about from now on (ENOSYS).
-func (l *Listener) Close() error { return l.file.Close() }
+func (l *listener) Close() error { return l.file.Close() }
 
-// Listens reports whether this kernel can ask somebody, who can also take what an
+// canListen reports whether this kernel can ask somebody, who can also take what an
 // argument names: a descriptor (Linux 5.6).
-func Listens() bool {
-	if !Available() {
+func canListen() bool {
+	if !seccomp.Available() {
 		return false
 	}
-	action := uint32(Notify)
+	action := uint32(seccomp.Notify)
 	if _, _, e := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action))); e != 0 {
 		return false
 	}
