@@ -130,10 +130,12 @@ func (a *account) memory(all []process) (used, most int64) {
 	if len(all) == 0 {
 		return 0, 0
 	}
+	own := int64(0)
 	if a.looks++; a.looks == 1 {
 		a.open()
+	} else {
+		own = max(0, a.shared()-a.before)
 	}
-	own := max(0, a.shared()-a.before)
 	resident := own
 	for _, p := range all {
 		resident += p.memory
