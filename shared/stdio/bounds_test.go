@@ -181,7 +181,7 @@ func TestRequestsBeyondTheQueueAreRefusedWithTheirID(t *testing.T) {
 }
 
 func TestTheBytesInFlightAreBounded(t *testing.T) {
-	s := newCalls(100, 1000)
+	s := &calls{byID: map[string]*call{}, maxCalls: 100, maxBytes: 1000, idle: make(chan struct{})}
 	admit := func(id string, size int) *rpc.Refusal {
 		return s.begin(&call{Message: rpc.Message{Key: id}, line: make([]byte, size)})
 	}

@@ -33,10 +33,6 @@ type calls struct {
 	idle     chan struct{} // closed when closed and none is active
 }
 
-func newCalls(maxCalls, maxBytes int) *calls {
-	return &calls{byID: map[string]*call{}, maxCalls: maxCalls, maxBytes: maxBytes, idle: make(chan struct{})}
-}
-
 // begin admits a request, or says why not. A single message always fits.
 func (s *calls) begin(c *call) *rpc.Refusal {
 	s.mu.Lock()
@@ -78,7 +74,8 @@ func (s *calls) answer(c *call) bool {
 		return false
 	}
 	delete(s.byID, c.Key)
-	s.forget(c)
+	s.bytes -= len(c.line)
+	c.line = nil
 	return true
 }
 
@@ -90,14 +87,9 @@ func (s *calls) end(c *call) {
 		delete(s.byID, c.Key)
 	}
 	s.active--
-	s.forget(c)
-	s.settle()
-}
-
-// forget lets go of the line of a call, if that was not done before.
-func (s *calls) forget(c *call) {
-	s.bytes -= len(c.line)
+	s.bytes -= len(c.line) // nil if it was answered
 	c.line = nil
+	s.settle()
 }
 
 // close admits nothing more, and ends the subscriptions, which would last as

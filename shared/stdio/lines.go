@@ -9,8 +9,6 @@ import (
 	"io"
 	"regexp"
 
-	"github.com/mark3labs/mcp-go/mcp"
-
 	"github.com/multiollama/mcp-server/shared/pages"
 	"github.com/multiollama/mcp-server/shared/rpc"
 )
@@ -33,7 +31,11 @@ func newLines(in io.Reader, max int) *lines {
 func (l *lines) next() ([]byte, error) {
 	for {
 		line, err := l.line()
-		if line = bytes.TrimSpace(l.withoutBOM(line)); len(line) > 0 {
+		if !l.begun { // some shells put a byte order mark before what they pipe
+			l.begun = true
+			line = bytes.TrimPrefix(line, []byte("\ufeff"))
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 {
 			return line, nil
 		}
 		if err != nil {
@@ -41,9 +43,6 @@ func (l *lines) next() ([]byte, error) {
 		}
 	}
 }
-
-// more reports whether something that follows the last line has come in already.
-func (l *lines) more() bool { return l.r.Buffered() > 0 }
 
 // line reads up to a line's end. Bytes and an error come together only at the
 // end of the stream.
@@ -71,15 +70,6 @@ func (l *lines) line() ([]byte, error) {
 	}
 }
 
-// withoutBOM drops the mark that some shells put before what they pipe.
-func (l *lines) withoutBOM(line []byte) []byte {
-	if l.begun {
-		return line
-	}
-	l.begun = true
-	return bytes.TrimPrefix(line, []byte("\ufeff"))
-}
-
 // oversize is a line that was skipped because of its length.
 type oversize struct {
 	max int
@@ -87,10 +77,6 @@ type oversize struct {
 }
 
 func (e *oversize) Error() string { return fmt.Sprintf("message longer than %d bytes", e.max) }
-
-func (e *oversize) refusal() *rpc.Refusal {
-	return &rpc.Refusal{Code: mcp.INVALID_REQUEST, Text: e.Error() + "; it was skipped", ID: e.id}
-}
 
 // skip reads on to the end of a line that is too long. It keeps the last bytes,
 // for the id: whoever sent the request waits for an answer to it.

@@ -20,15 +20,17 @@ const maxIdle = 8
 // has already come in behind a request does not wait for it.
 func (c *conn) read() {
 	for {
-		work := c.request(c.in)
+		work := c.request()
 		switch {
 		case work == nil:
 			return
-		case c.in.more() || work.IsListen() || len(work.line) > largeLine:
+		case c.in.r.Buffered() > 0 || work.IsListen() || len(work.line) > largeLine:
 			c.handOn()
 			size := len(work.line)
 			c.run(work)
-			tidy(size)
+			if size > largeLine {
+				runtime.GC() // before the next one comes
+			}
 		default:
 			kept := c.turn.keep()
 			c.run(work)
@@ -36,22 +38,22 @@ func (c *conn) read() {
 				continue
 			}
 		}
-		if !c.awaitTurn() {
+		if c.idle.Add(1) > maxIdle {
+			c.idle.Add(-1)
+			return
+		}
+		select {
+		case <-c.free:
+			c.idle.Add(-1)
+		case <-c.base.Done():
+			c.idle.Add(-1)
 			return
 		}
 	}
 }
 
-// largeLine is a message of which several at once would be felt in memory.
+// largeLine is a message of which several at once would be felt in memory, in bytes.
 const largeLine = 8 << 20
-
-// tidy gives back what a line of that many bytes took, if that was much, before the next
-// one comes.
-func tidy(size int) {
-	if size > largeLine {
-		runtime.GC()
-	}
-}
 
 // handOn lets another goroutine read, one that is idle if there is one.
 func (c *conn) handOn() {
@@ -62,55 +64,38 @@ func (c *conn) handOn() {
 	}
 }
 
-// awaitTurn is false when there is no need to wait for one.
-func (c *conn) awaitTurn() bool {
-	defer c.idle.Add(-1)
-	if c.idle.Add(1) > maxIdle {
-		return false
-	}
-	select {
-	case <-c.free:
-		return true
-	case <-c.base.Done():
-		return false
-	}
-}
-
-// request takes lines until one is a request that is left to do; nil when the
-// input has ended.
-func (c *conn) request(in *lines) *call {
+// request reads lines until one is a request that is left to run, and returns nil when
+// the input has ended. Everything else is dealt with at once.
+func (c *conn) request() *call {
 	for {
-		line, err := in.next()
+		line, err := c.in.next()
 		if tooLong, ok := err.(*oversize); ok {
-			c.refuse(tooLong.refusal())
+			c.refuse(&rpc.Refusal{Code: mcp.INVALID_REQUEST, Text: err.Error() + "; it was skipped", ID: tooLong.id})
 			continue
 		}
 		if err != nil {
 			c.ended <- err
 			return nil
 		}
-		if work := c.accept(line); work != nil {
-			return work
+		m, no := rpc.Parse(line)
+		switch {
+		case no != nil:
+			c.refuse(no)
+		case m.IsAnswer():
+			c.asks.answer(m)
+		case m.IsCancel():
+			c.calls.drop(m.Cancels)
+		case m.IsNotification():
+			// Before the next line, so that what the client tells counts for what it asks later.
+			s := c.session.forRequest(m, nil)
+			c.handle(c.h.WithContext(context.WithValue(c.base, inlineKey{}, true), s), m, line)
+			s.notes.End()
+		default:
+			if work := c.admit(m, line); work != nil {
+				return work
+			}
 		}
 	}
-}
-
-// accept does what a line asks for, or returns the request that is left to do.
-func (c *conn) accept(line []byte) *call {
-	m, no := rpc.Parse(line)
-	switch {
-	case no != nil:
-		c.refuse(no)
-	case m.IsAnswer():
-		c.asks.answer(m)
-	case m.IsCancel():
-		c.calls.drop(m.Cancels)
-	case m.IsNotification():
-		c.note(m, line)
-	default:
-		return c.admit(m, line)
-	}
-	return nil
 }
 
 // isInline is for what must be done before the next line is looked at: the
@@ -125,9 +110,7 @@ func (c *conn) admit(m rpc.Message, line []byte) *call {
 		return nil
 	}
 	work := &call{Message: m, line: line}
-	var ctx context.Context
-	ctx, work.cancel = context.WithCancelCause(c.base)
-	work.ctx = ctx
+	work.ctx, work.cancel = context.WithCancelCause(c.base)
 	if no := c.calls.begin(work); no != nil {
 		work.cancel(errCancelled)
 		c.refuse(no)
@@ -145,14 +128,6 @@ func (c *conn) admit(m rpc.Message, line []byte) *call {
 // that the client cannot show, and answer them.
 func isHandshake(m rpc.Message) bool {
 	return m.Method == string(mcp.MethodInitialize) && !m.Modern
-}
-
-// note handles a notification before the next line is looked at, so that what
-// the client tells counts for what it asks afterwards.
-func (c *conn) note(m rpc.Message, line []byte) {
-	s := c.session.forRequest(m, nil)
-	defer s.notes.End()
-	c.handle(c.h.WithContext(context.WithValue(c.base, inlineKey{}, true), s), m, line)
 }
 
 // run brings a request to its response.

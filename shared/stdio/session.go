@@ -35,10 +35,6 @@ var (
 	_ server.SessionWithSubscriptionFilter    = (*session)(nil)
 )
 
-func newSession(c *conn, id string) *session {
-	return &session{Peer: &rpc.Peer{}, id: id, conn: c}
-}
-
 // forRequest is the session of one message. A request of 2026-07-28 says itself
 // what its client is and can; nothing is taken from, or left to, other requests.
 func (s *session) forRequest(m rpc.Message, of *call) *session {

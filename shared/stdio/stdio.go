@@ -20,6 +20,9 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/multiollama/mcp-server/shared/fault"
@@ -50,7 +53,21 @@ type Options struct {
 	Context func(ctx context.Context, requestID string) context.Context
 }
 
-func (o Options) withDefaults() Options {
+// Serve answers requests until the input ends, ctx is done, or the output breaks.
+//
+// At the end of the input, requests in flight have three quarters of Drain to finish.
+// After that, or at once when ctx is done, they are cancelled. Serve returns within
+// Drain in any case. It may leave behind one goroutine in a Read of in, one in a Write
+// of out that nobody reads, and handlers that ignore their context, whose responses are
+// not written.
+//
+// Serve returns nil when the client closed the connection or ctx was done, and every
+// request was finished. Otherwise the error is a [fault.Error]: Unavailable when a
+// stream broke, TimedOut when requests were abandoned.
+//
+// While Serve runs, a write to a pipe that nobody reads returns an error instead of
+// ending the process, which is the default when the pipe is standard output.
+func Serve(ctx context.Context, h Handler, in io.Reader, out io.Writer, o Options) error {
 	if o.MaxLine <= 0 {
 		o.MaxLine = 16 << 20
 	}
@@ -66,33 +83,33 @@ func (o Options) withDefaults() Options {
 	if o.Context == nil {
 		o.Context = func(ctx context.Context, _ string) context.Context { return ctx }
 	}
-	return o
-}
 
-// held is the bytes of lines that may be in flight together; one that is longer
-// comes in alone.
-func (o Options) held() int { return 4 * min(o.MaxLine, 16<<20) }
-
-// Serve answers what comes in until the input ends, ctx does, or the output
-// breaks.
-//
-// At the end of the input the requests in flight may still finish, for three
-// quarters of Drain; then, or at once when ctx ends, they are cancelled. Serve
-// returns within Drain in any case and leaves behind what did not end: at worst
-// one goroutine in a Read of in, one in a Write of out that nobody reads, and
-// handlers that ignore their context, whose responses are not written.
-//
-// It returns nil when the client closed the connection or ctx ended, and every
-// request was brought to its end. Otherwise the error is a [fault.Error]:
-// Unavailable when a stream broke, TimedOut when requests had to be abandoned.
-//
-// While it runs, a write to a pipe that nobody reads is an error and not the
-// end of the process, as it is by default when the pipe is standard output.
-func Serve(ctx context.Context, h Handler, in io.Reader, out io.Writer, o Options) error {
-	defer brokenPipesAreErrors(out)()
+	if _, file := out.(*os.File); file {
+		// The runtime ends the process at the first write to a standard output that nobody
+		// reads, with calls half done and unaudited, unless SIGPIPE is asked for (package
+		// os/signal, "SIGPIPE"). Nobody looks at the channel.
+		unread := make(chan os.Signal, 1)
+		signal.Notify(unread, syscall.SIGPIPE)
+		defer signal.Stop(unread)
+	}
 	widen(in)
 	widen(out)
-	c := newConn(ctx, h, in, out, o.withDefaults())
+
+	c := &conn{
+		h:   h,
+		o:   o,
+		out: &output{turn: make(chan struct{}, 1), w: out, broken: make(chan struct{}), sealed: make(chan struct{})},
+		// A line longer than maxBytes is taken alone.
+		calls: &calls{byID: map[string]*call{}, maxCalls: 8 * o.MaxInFlight, maxBytes: 4 * min(o.MaxLine, 16<<20), idle: make(chan struct{})},
+		asks:  &asks{waiting: map[string]chan rpc.Message{}},
+		slots: make(chan struct{}, o.MaxInFlight),
+		in:    newLines(in, o.MaxLine),
+		free:  make(chan struct{}),
+		ended: make(chan error, 1),
+	}
+	c.turn = newTurn(c.handOn)
+	c.session = &session{Peer: &rpc.Peer{}, id: clientSession, conn: c}
+	c.base, c.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer c.out.seal()
 	if err := h.RegisterSession(ctx, c.session); err != nil {
 		return fault.New(fault.Unavailable, "the session could not be registered", "").Because(err)

@@ -64,10 +64,6 @@ func (o *output) count(bytes int) {
 	}
 }
 
-func newOutput(w io.Writer) *output {
-	return &output{turn: make(chan struct{}, 1), w: w, broken: make(chan struct{}), sealed: make(chan struct{})}
-}
-
 // write sends a line, if it still may when its turn has come. May is asked then
 // and not before, so that whoever sees a later message of ours has seen all
 // there will be of a request it cancelled before. A nil may is yes.
@@ -98,15 +94,4 @@ func (o *output) seal() {
 	default:
 	}
 	close(o.sealed)
-}
-
-// failure is why writing ended, or nil. It does not wait for a Write that is
-// under way.
-func (o *output) failure() error {
-	select {
-	case <-o.broken:
-		return o.err
-	default:
-		return nil
-	}
 }
