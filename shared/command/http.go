@@ -81,11 +81,11 @@ func httpSettings(set *settings.Set) httpd.Settings {
 
 // serveHTTP says where it listens, which nobody knows of port 0, and ends as serve does.
 func (a *app) serveHTTP(ctx context.Context, s *started) error {
-	fmt.Fprintf(a.env.Stderr, "%s listens on %s\n", a.Name, s.door.URL())
-	if len(s.door.Plan().Clients) == 0 {
+	fmt.Fprintf(a.env.Stderr, "%s listens on %s\n", a.Name, s.listener.URL())
+	if len(s.listener.Plan().Clients) == 0 {
 		s.log.Warn("no token is asked for: every program and every user of this machine can call; see --token-file")
 	}
-	return s.door.Serve(ctx, s.server, httpd.Options{
+	return s.listener.Serve(ctx, s.server, httpd.Options{
 		Name: a.Name, MaxBody: a.maxMessage(), Drain: drain, Log: s.log, Context: toolkit.WithRequestID, Trace: s.server.TraceOf,
 	})
 }
@@ -110,9 +110,9 @@ func address(ctx context.Context, set *settings.Set, p *httpd.Plan) Check {
 	if names := slices.Concat(set.List("allow-host"), set.List("allow-origin")); len(names) > 0 {
 		text += "; it also goes by, or takes requests of pages of, " + strings.Join(names, ", ")
 	}
-	door, err := httpd.Open(ctx, httpSettings(set))
+	listener, err := httpd.Open(ctx, httpSettings(set))
 	if err == nil {
-		err = door.Close()
+		err = listener.Close()
 	}
 	if err != nil {
 		return Check{Verdict: Warn, Subject: "http", Text: text + "; just now it cannot: " + fault.From(err).Msg, Fix: "Where that is not because this server runs already, name another address with --listen"}

@@ -52,7 +52,7 @@ func (a *app) serve(c *cobra.Command, _ []string) error {
 		return err
 	}
 	defer s.Close()
-	if s.door != nil {
+	if s.listener != nil {
 		return a.serveHTTP(ctx, s)
 	}
 	if isTerminal(a.env.Stdin) {

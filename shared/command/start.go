@@ -20,10 +20,10 @@ import (
 // started is a server with everything open that it will ever need and, where
 // asked for, nothing else left to it.
 type started struct {
-	server *toolkit.Server
-	door   *httpd.Door // of the transport http; nil on stdin and stdout
-	log    *slog.Logger
-	close  []func() error
+	server   *toolkit.Server
+	listener *httpd.Listener // of the transport http; nil on stdin and stdout
+	log      *slog.Logger
+	close    []func() error
 }
 
 // Close closes in the reverse order of opening. What a close says is too late
@@ -79,7 +79,7 @@ func (a *app) fill(ctx context.Context, s *started, set *settings.Set) error {
 		return err
 	}
 	rules := watching.keep(withAudit(service.Restrict, dir))
-	rules.Accept = s.door != nil
+	rules.Accept = s.listener != nil
 	return a.restrict(s, set, rules)
 }
 
@@ -89,8 +89,8 @@ func (s *started) listen(ctx context.Context, set *settings.Set) (err error) {
 	if !overHTTP(set) {
 		return nil
 	}
-	if s.door, err = httpd.Open(ctx, httpSettings(set)); err == nil {
-		s.close = append(s.close, s.door.Close)
+	if s.listener, err = httpd.Open(ctx, httpSettings(set)); err == nil {
+		s.close = append(s.close, s.listener.Close)
 	}
 	return err
 }

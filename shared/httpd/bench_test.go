@@ -42,7 +42,7 @@ func BenchmarkACall(b *testing.B) {
 		b.Run(what, func(b *testing.B) {
 			w := serve(b, Settings{TokenFile: tokenFile(b, secret)}, Options{}, toolkit.Rate{})
 			for b.Loop() {
-				send(b, http.DefaultClient, w.door.URL(), secret, message)
+				send(b, http.DefaultClient, w.listener.URL(), secret, message)
 			}
 		})
 		b.Run(what+" by mcp-go's transport, without a guard", func(b *testing.B) {

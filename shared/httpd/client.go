@@ -1,6 +1,7 @@
 package httpd
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -30,14 +31,6 @@ func (c client) id() string {
 	return "http:" + c.name + "@" + c.host
 }
 
-// counted is whose calls a rate limit counts together.
-func (c client) counted() string {
-	if c.name == "" {
-		return "http:" + c.host
-	}
-	return "http:" + c.name
-}
-
 // session is the client as handlers see it, for one request.
 type session struct {
 	rpc.Peer
@@ -61,7 +54,9 @@ var (
 func (s *session) SessionID() string { return s.id }
 
 // Counted names whose calls a rate limit counts together.
-func (s *session) Counted() string { return s.client.counted() }
+func (s *session) Counted() string {
+	return "http:" + cmp.Or(s.client.name, s.client.host)
+}
 
 // After has done called when the response is written, or will not be. It is for the
 // handler of the request, not for its goroutines.

@@ -131,7 +131,7 @@ func TestOtherPeoplesClientsAgree(t *testing.T) {
 				t.Run(fmt.Sprint(name, " ", version, " ", c.what), func(t *testing.T) {
 					w := serve(t, c.s, Options{Drain: 200 * time.Millisecond}, toolkit.Rate{}) // HTTP/2 takes what it gets
 					p := make(told, 64)
-					l := connect(t, w.door.URL(), version, &http.Client{Transport: bearing{secret, c.with}}, p)
+					l := connect(t, w.listener.URL(), version, &http.Client{Transport: bearing{secret, c.with}}, p)
 					if l.version != version {
 						t.Errorf("it speaks %s", l.version)
 					}
@@ -204,7 +204,7 @@ func TestServersBehindABalancerAreOne(t *testing.T) {
 func TestASubscriptionLastsUntilTheServerEnds(t *testing.T) {
 	w := serve(t, Settings{}, Options{}, toolkit.Rate{})
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":"s","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["test:///a"]}%s}}`, modernMeta)
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.door.URL(), strings.NewReader(body))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.listener.URL(), strings.NewReader(body))
 	fatal(t, err)
 	r.Header.Set("Content-Type", "application/json")
 	for name, value := range modernHead("subscriptions/listen", "") {
@@ -269,17 +269,17 @@ func (b bomb) HandleMessage(context.Context, json.RawMessage) mcp.JSONRPCMessage
 func TestAHandlerThatPanicsEndsItsRequestAndNothingElse(t *testing.T) {
 	cert, key, authority := certificate(t)
 	ctx, stop := context.WithCancel(t.Context())
-	door, err := Open(ctx, Settings{Listen: "127.0.0.1:0", CertFile: cert, KeyFile: key})
+	listener, err := Open(ctx, Settings{Listen: "127.0.0.1:0", CertFile: cert, KeyFile: key})
 	fatal(t, err)
 	h, err := toolkit.NewServer(toolkit.Config{Name: "test", Version: "1", Vocabulary: toolkit.Vocabulary{Name: "standard", Tools: tools(&hooks{})}})
 	fatal(t, err)
 	ended := make(chan error, 1)
 	go func() {
-		ended <- door.Serve(ctx, bomb{h}, Options{Beat: time.Millisecond, Drain: 200 * time.Millisecond})
+		ended <- listener.Serve(ctx, bomb{h}, Options{Beat: time.Millisecond, Drain: 200 * time.Millisecond})
 	}()
 	by := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authority}, ForceAttemptHTTP2: true}}
 	for range 5 {
-		a, err := by.Post(door.URL(), "application/json", strings.NewReader(call(1, "echo", "")))
+		a, err := by.Post(listener.URL(), "application/json", strings.NewReader(call(1, "echo", "")))
 		if err != nil {
 			continue
 		}
@@ -288,7 +288,7 @@ func TestAHandlerThatPanicsEndsItsRequestAndNothingElse(t *testing.T) {
 		}
 		a.Body.Close()
 	}
-	a, err := by.Get(strings.TrimSuffix(door.URL(), Path) + Health)
+	a, err := by.Get(strings.TrimSuffix(listener.URL(), Path) + Health)
 	if err != nil || a.StatusCode != 200 {
 		t.Errorf("afterwards its health is %v %v", a, err)
 	}

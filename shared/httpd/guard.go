@@ -39,18 +39,21 @@ func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, no)
 		return
 	}
-	recognize(r)
+	if c, ok := r.Context().Value(connectionKey{}).(*connection); ok {
+		c.authenticated()
+	}
 	s.post(w, r, who)
 }
 
 // health answers a load balancer, which has no token and may know the server by any name.
 func (s *served) health(w http.ResponseWriter, r *http.Request) {
 	text, status := "ok\n", http.StatusOK
+	_, ending := s.work.state()
 	switch {
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		w.Header().Set("Allow", "GET, HEAD")
 		text, status = "no\n", http.StatusMethodNotAllowed
-	case s.work.isClosed():
+	case ending:
 		text, status = "ending\n", http.StatusServiceUnavailable
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -101,7 +104,10 @@ func (s *served) foreign(r *http.Request) *rejection {
 
 // known tells who sent a request, or what is wrong with its token (RFC 6750, section 3.1).
 func (s *served) known(r *http.Request) (client, *rejection) {
-	who := client{host: remoteHost(r)}
+	who := client{host: r.RemoteAddr}
+	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
+		who.host = host
+	}
 	if len(s.plan.tokens) == 0 {
 		return who, nil
 	}
@@ -117,14 +123,6 @@ func (s *served) known(r *http.Request) (client, *rejection) {
 	}
 	who.name, who.seal = owner.name, owner.digest[:]
 	return who, nil
-}
-
-func remoteHost(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
 }
 
 // fits refuses what is no message by its head.
@@ -173,7 +171,11 @@ func (s *served) refuse(w http.ResponseWriter, r *http.Request, no *rejection) {
 	s.o.Log.Info("a request was refused", "status", no.status, "code", no.fault.Code, "remote", r.RemoteAddr, "why", no.fault.Msg)
 	h := w.Header()
 	if no.status == http.StatusUnauthorized || no.challenge != "" {
-		h.Set("WWW-Authenticate", s.challenge(no.challenge))
+		challenge := `Bearer realm="` + s.o.Name + `"`
+		if no.challenge != "" {
+			challenge += ", " + no.challenge
+		}
+		h.Set("WWW-Authenticate", challenge)
 	}
 	if no.allow != "" {
 		h.Set("Allow", no.allow)
@@ -187,12 +189,4 @@ func (s *served) refuse(w http.ResponseWriter, r *http.Request, no *rejection) {
 	h.Set("Content-Type", "application/json")
 	w.WriteHeader(no.status)
 	_, _ = w.Write(append(no.fault.Envelope(time.Now(), ""), '\n')) // the client may be gone
-}
-
-func (s *served) challenge(more string) string {
-	c := `Bearer realm="` + s.o.Name + `"`
-	if more != "" {
-		c += ", " + more
-	}
-	return c
 }

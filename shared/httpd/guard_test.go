@@ -219,7 +219,7 @@ func TestAKnownClientIsNotSentAwayForStrangers(t *testing.T) {
 	}()
 	<-w.hooks.began
 	if strangers := w.dial(4 * most); !hungUp(strangers[0]) {
-		t.Error("the crowd sent nobody away")
+		t.Error("no connection was closed")
 	}
 	close(w.hooks.free)
 	if status := <-answered; status != 200 {

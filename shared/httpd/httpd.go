@@ -18,12 +18,16 @@
 package httpd
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -80,31 +84,45 @@ func (s Settings) Plan() (*Plan, error) {
 		p.Clients = p.tokens.names()
 	}
 	if s.CertFile != "" || s.KeyFile != "" {
-		if err := p.certify(s.CertFile, s.KeyFile); err != nil {
+		if s.CertFile == "" || s.KeyFile == "" {
+			return nil, misconfigured("a certificate needs its key, and a key its certificate", "Name both --tls-cert and --tls-key")
+		}
+		cert, err := os.ReadFile(s.CertFile)
+		if err != nil {
+			return nil, misconfigured("the file "+s.CertFile+" (--tls-cert) cannot be read: "+fault.From(err).Msg, "Name a file of certificates in PEM").Because(err)
+		}
+		key, err := readSecret(s.KeyFile, "--tls-key")
+		if err != nil {
 			return nil, err
 		}
+		pair, err := tls.X509KeyPair(cert, key)
+		if err != nil {
+			return nil, misconfigured("the certificate "+s.CertFile+" and the key "+s.KeyFile+" do not make a pair", "Name PEM files of a certificate and of its key").Because(err)
+		}
+		if leaf, err := x509.ParseCertificate(pair.Certificate[0]); err == nil {
+			p.Expires = leaf.NotAfter
+		}
+		p.Secure = true
+		p.tls = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	}
-	return p, p.exposure(s.BehindTLS)
-}
 
-// exposure refuses what would let other machines in, or listen to them.
-func (p *Plan) exposure(behindTLS bool) error {
+	// Other machines are let in with tokens only, and tokens go over the network encrypted.
 	switch {
-	case behindTLS && p.Secure:
-		return misconfigured("TLS ends here and before here", "Leave --behind-tls out, or --tls-cert and --tls-key")
-	case !p.Exposed:
-		return nil
-	case len(p.tokens) == 0:
-		return misconfigured("other machines reach "+p.listen+", and no token is asked for",
+	case s.BehindTLS && p.Secure:
+		return nil, misconfigured("TLS ends here and before here", "Leave --behind-tls out, or --tls-cert and --tls-key")
+	case p.Exposed && len(p.tokens) == 0:
+		return nil, misconfigured("other machines reach "+p.listen+", and no token is asked for",
 			"Name a file of tokens with --token-file, or listen on 127.0.0.1")
-	case !p.Secure && !behindTLS:
-		return misconfigured("other machines reach "+p.listen+", and tokens and contents would go over the network in the clear",
+	case p.Exposed && !p.Secure && !s.BehindTLS:
+		return nil, misconfigured("other machines reach "+p.listen+", and tokens and contents would go over the network in the clear",
 			"Name a certificate with --tls-cert and --tls-key, or write --behind-tls where an ingress or a sidecar ends TLS and nothing else reaches this address")
 	}
-	return nil
+	return p, nil
 }
 
-func misconfigured(what, do string) *fault.Error { return fault.New(fault.Misconfigured, what, do) }
+func misconfigured(what, do string) *fault.Error {
+	return fault.New(fault.Misconfigured, what, do)
+}
 
 // loopback reports whether only this machine reaches a host; no host is every address.
 func loopback(host string) bool {
@@ -112,15 +130,15 @@ func loopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
 }
 
-// Door is an address that is listened on: connections wait until Serve lets them in.
-type Door struct {
+// Listener is an address that is listened on: connections wait until Serve lets them in.
+type Listener struct {
 	plan     *Plan
 	listener net.Listener
 }
 
 // Open reads what the settings name and listens. An address that is taken, or not this
 // machine's, is Misconfigured.
-func Open(ctx context.Context, s Settings) (*Door, error) {
+func Open(ctx context.Context, s Settings) (*Listener, error) {
 	p, err := s.Plan()
 	if err != nil {
 		return nil, err
@@ -135,20 +153,20 @@ func Open(ctx context.Context, s Settings) (*Door, error) {
 		l.Close()
 		return nil, misconfigured("the name in "+s.Listen+" is of an address that other machines reach", "Listen on 127.0.0.1")
 	}
-	return &Door{p, l}, nil
+	return &Listener{p, l}, nil
 }
 
-// Plan is what the door was opened by.
-func (d *Door) Plan() *Plan { return d.plan }
+// Plan is what the listener was opened with.
+func (l *Listener) Plan() *Plan { return l.plan }
 
 // URL is where messages are sent to. An address that is every address is told as this
 // machine's name for itself.
-func (d *Door) URL() string {
+func (l *Listener) URL() string {
 	scheme := "http"
-	if d.plan.Secure {
+	if l.plan.Secure {
 		scheme = "https"
 	}
-	at := d.listener.Addr().(*net.TCPAddr)
+	at := l.listener.Addr().(*net.TCPAddr)
 	host := at.IP.String()
 	if at.IP.IsUnspecified() {
 		host = "localhost"
@@ -157,8 +175,8 @@ func (d *Door) URL() string {
 }
 
 // Close lets nobody in any longer.
-func (d *Door) Close() error {
-	if err := d.listener.Close(); err != nil && !isClosed(err) {
+func (l *Listener) Close() error {
+	if err := l.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 		return err
 	}
 	return nil
@@ -190,14 +208,14 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	number(&o.MaxBody, 16<<20)
-	number(&o.MaxRequests, 512)
-	number(&o.MaxConns, 1000)
-	number(&o.Header, 10*time.Second)
-	number(&o.Pace, 10*time.Second)
-	number(&o.Idle, 2*time.Minute)
-	number(&o.Beat, 15*time.Second)
-	number(&o.Drain, 4*time.Second)
+	o.MaxBody = positive(o.MaxBody, 16<<20)
+	o.MaxRequests = positive(o.MaxRequests, 512)
+	o.MaxConns = positive(o.MaxConns, 1000)
+	o.Header = positive(o.Header, 10*time.Second)
+	o.Pace = positive(o.Pace, 10*time.Second)
+	o.Idle = positive(o.Idle, 2*time.Minute)
+	o.Beat = positive(o.Beat, 15*time.Second)
+	o.Drain = positive(o.Drain, 4*time.Second)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -210,26 +228,4 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-func number[T int | time.Duration](n *T, otherwise T) {
-	if *n <= 0 {
-		*n = otherwise
-	}
-}
-
-// maxHead is how many bytes the head of a request may have.
-const maxHead = 32 << 10
-
-func (s *served) httpServer() *http.Server {
-	return &http.Server{
-		Handler:                      s,
-		ReadHeaderTimeout:            s.o.Header,
-		IdleTimeout:                  s.o.Idle,
-		MaxHeaderBytes:               maxHead,
-		TLSConfig:                    s.plan.tls.Clone(),
-		ErrorLog:                     slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
-		BaseContext:                  func(net.Listener) context.Context { return s.base },
-		ConnContext:                  withGuest,
-		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: 100},
-		DisableGeneralOptionsHandler: true,
-	}
-}
+func positive[T int | time.Duration](n, otherwise T) T { return cmp.Or(max(n, 0), otherwise) }

@@ -45,7 +45,30 @@ func (s *served) post(w http.ResponseWriter, r *http.Request, who client) {
 		out.refuse(http.StatusBadRequest, wrong)
 		return
 	}
-	s.take(out, r, who, m, body)
+
+	id := r.Header.Get(mcp.HeaderSessionID)
+	info, ours := introduced(id, who)
+	switch {
+	case m.Modern:
+		id = "" // 2026-07-28 has no sessions
+	case id != "" && !ours:
+		out.refuse(http.StatusNotFound, &rpc.Refusal{Code: mcp.INVALID_REQUEST, Text: "the session is not one of this client on this server; initialize again", ID: m.ID})
+		return
+	}
+	from := &session{client: who, id: who.id(), modern: m.Modern, reply: out}
+	from.Initialize()
+	if !m.Modern {
+		from.SetClientInfo(info)
+		from.SetProtocolVersion(r.Header.Get(mcp.HeaderProtocolVersion))
+	}
+	switch {
+	case m.IsCancel():
+		s.work.cancel(id, m.Cancels)
+	case !m.IsNotification() && !m.IsAnswer():
+		s.call(out, r, from, id, m, body)
+		return
+	}
+	w.WriteHeader(http.StatusAccepted) // other notifications leave nothing to remember, and have no response
 }
 
 // chunk is as much as must come, or go, within the pace.
@@ -78,33 +101,6 @@ func (s *served) read(w http.ResponseWriter, r *http.Request) ([]byte, *rejectio
 	}
 }
 
-// take does what a message asks for.
-func (s *served) take(out *reply, r *http.Request, who client, m rpc.Message, body []byte) {
-	id := r.Header.Get(mcp.HeaderSessionID)
-	info, ours := introduced(id, who)
-	switch {
-	case m.Modern:
-		id = "" // 2026-07-28 has no sessions
-	case id != "" && !ours:
-		out.refuse(http.StatusNotFound, &rpc.Refusal{Code: mcp.INVALID_REQUEST, Text: "the session is not one of this client on this server; initialize again", ID: m.ID})
-		return
-	}
-	from := &session{client: who, id: who.id(), modern: m.Modern, reply: out}
-	from.Initialize()
-	if !m.Modern {
-		from.SetClientInfo(info)
-		from.SetProtocolVersion(r.Header.Get(mcp.HeaderProtocolVersion))
-	}
-	switch {
-	case m.IsCancel():
-		s.work.cancel(id, m.Cancels)
-	case !m.IsNotification() && !m.IsAnswer():
-		s.call(out, r, from, id, m, body)
-		return
-	}
-	out.accepted() // of other notifications there is nothing to remember, and no answer is waited for
-}
-
 // call brings a request to its response. It ends when the client goes away, cancels it,
 // or the server must end.
 func (s *served) call(out *reply, r *http.Request, from *session, id string, m rpc.Message, body []byte) {
@@ -133,22 +129,17 @@ func (s *served) call(out *reply, r *http.Request, from *session, id string, m r
 		response = rpc.InternalError()
 	}
 	if r, ok := response.(mcp.JSONRPCResponse); ok && m.Method == string(mcp.MethodInitialize) {
-		response = welcome(out, from, r)
+		// The session id says who the client is: nothing is remembered here.
+		out.w.Header().Set(mcp.HeaderSessionID, sessionOf(from.GetClientInfo(), from.client))
+		if result, ok := r.Result.(mcp.InitializeResult); ok && result.Capabilities.Resources != nil {
+			can := *result.Capabilities.Resources
+			can.Subscribe = false
+			result.Capabilities.Resources = &can
+			r.Result = result
+		}
+		response = r
 	}
 	out.finish(statusOf(m, response), response, m.ID)
-}
-
-// welcome answers a handshake: with a session id that says who the client is, and without
-// what cannot be kept where nothing is remembered.
-func welcome(out *reply, from *session, r mcp.JSONRPCResponse) mcp.JSONRPCResponse {
-	out.w.Header().Set(mcp.HeaderSessionID, sessionOf(from.GetClientInfo(), from.client))
-	if result, ok := r.Result.(mcp.InitializeResult); ok && result.Capabilities.Resources != nil {
-		can := *result.Capabilities.Resources
-		can.Subscribe = false
-		result.Capabilities.Resources = &can
-		r.Result = result
-	}
-	return r
 }
 
 // statusOf is 200 but for the errors of which 2026-07-28 says otherwise, so that what
@@ -191,10 +182,13 @@ func matches(m rpc.Message, body []byte, h http.Header) *rpc.Refusal {
 		return no(mcp.INVALID_PARAMS, "_meta lacks "+mcp.MetaKeyProtocolVersion)
 	case said != m.Version:
 		return no(mcp.HEADER_MISMATCH, "the protocol versions in Mcp-Protocol-Version and in _meta differ")
-	case m.IsNotification():
+	case m.IsNotification() || !mcp.IsValidProtocolVersion(m.Version): // the handler refuses it and lists those that are valid
 		return nil
 	}
-	return named(m, body, h)
+	if err := mcp.ValidateStandardHeaders(h.Get, m.Version, mcp.MCPMethod(m.Method), paramsOf(body)); err != nil {
+		return no(mcp.HEADER_MISMATCH, err.Error())
+	}
+	return nil
 }
 
 // agrees compares Mcp-Method and Mcp-Name with the message, as far as they were sent.
@@ -220,16 +214,4 @@ func paramsOf(body []byte) json.RawMessage {
 	}
 	_ = json.Unmarshal(body, &of) // it was parsed before
 	return of.Params
-}
-
-// named requires Mcp-Method and Mcp-Name. A version that is not ours is for the handler to
-// refuse, which tells those that are.
-func named(m rpc.Message, body []byte, h http.Header) *rpc.Refusal {
-	if !mcp.IsValidProtocolVersion(m.Version) {
-		return nil
-	}
-	if err := mcp.ValidateStandardHeaders(h.Get, m.Version, mcp.MCPMethod(m.Method), paramsOf(body)); err != nil {
-		return &rpc.Refusal{Code: mcp.HEADER_MISMATCH, Text: err.Error(), ID: m.ID}
-	}
-	return nil
 }

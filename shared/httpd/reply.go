@@ -160,9 +160,6 @@ func (r *reply) refuse(status int, no *rpc.Refusal) {
 	r.json(status, r.s.lines.Encode(no.Message(), no.ID))
 }
 
-// accepted answers what has no response.
-func (r *reply) accepted() { r.w.WriteHeader(http.StatusAccepted) }
-
 // nothing ends a request that the client cancelled: it is answered no more.
 func (r *reply) nothing() {
 	r.mu.Lock()

@@ -3,6 +3,7 @@ package httpd
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync/atomic"
@@ -16,6 +17,9 @@ var (
 	errCancelled = errors.New("the client cancelled the request")
 	errEnding    = errors.New("the server is ending")
 )
+
+// maxHead is how many bytes the head of a request may have.
+const maxHead = 32 << 10
 
 // served is a server at work.
 type served struct {
@@ -37,32 +41,41 @@ type served struct {
 // It returns nil when ctx ended and every request was brought to its end. Otherwise the
 // error is a [fault.Error]: Unavailable where connections could not be accepted, TimedOut
 // where requests had to be abandoned.
-func (d *Door) Serve(ctx context.Context, h Handler, o Options) error {
-	s := &served{h: h, o: o.withDefaults(), plan: d.plan}
+func (l *Listener) Serve(ctx context.Context, h Handler, o Options) error {
+	s := &served{h: h, o: o.withDefaults(), plan: l.plan}
 	s.work = newWork(s.o.MaxRequests, 4*max(s.o.MaxBody, 16<<20))
 	var stop context.CancelCauseFunc
 	s.base, stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(errEnding)
-	srv := s.httpServer()
+	srv := &http.Server{
+		Handler:                      s,
+		ReadHeaderTimeout:            s.o.Header,
+		IdleTimeout:                  s.o.Idle,
+		MaxHeaderBytes:               maxHead,
+		TLSConfig:                    s.plan.tls.Clone(),
+		ErrorLog:                     slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
+		BaseContext:                  func(net.Listener) context.Context { return s.base },
+		ConnContext:                  withConnection,
+		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: 100},
+		DisableGeneralOptionsHandler: true,
+	}
 	ended := make(chan error, 1)
-	go func() { ended <- s.accept(srv, newCrowd(d.listener, s.o.MaxConns)) }()
+	go func() {
+		limited := newConnLimiter(l.listener, s.o.MaxConns)
+		if s.plan.Secure {
+			ended <- srv.ServeTLS(limited, "", "")
+		} else {
+			ended <- srv.Serve(limited)
+		}
+	}()
 	select {
 	case err := <-ended:
 		return fault.New(fault.Unavailable, "connections can no longer be accepted", "Start the server again").Because(err)
 	case <-ctx.Done():
 	}
-	return s.drain(srv, stop)
-}
 
-func (s *served) accept(srv *http.Server, l net.Listener) error {
-	if s.plan.Secure {
-		return srv.ServeTLS(l, "", "")
-	}
-	return srv.Serve(l)
-}
-
-// drain ends what is left, within Drain.
-func (s *served) drain(srv *http.Server, stop context.CancelCauseFunc) error {
+	// Requests in flight get three quarters of the time to finish, the rest of the
+	// connections one quarter.
 	srv.SetKeepAlivesEnabled(false)
 	idle := s.work.close()
 	grace := time.NewTimer(s.o.Drain * 3 / 4)
@@ -75,12 +88,10 @@ func (s *served) drain(srv *http.Server, stop context.CancelCauseFunc) error {
 	last, done := context.WithTimeout(context.Background(), s.o.Drain/4)
 	defer done()
 	err := srv.Shutdown(last)
-	if n := s.work.left(); n > 0 {
+	if n, _ := s.work.state(); n > 0 {
 		_ = srv.Close() // what is left is told
 		return fault.New(fault.TimedOut, "requests did not end in time and were abandoned", "").With("requests", n).Because(err)
 	}
 	_ = srv.Close() // of connections nothing is left to lose
 	return nil
 }
-
-func isClosed(err error) bool { return errors.Is(err, net.ErrClosed) }

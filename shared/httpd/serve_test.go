@@ -180,7 +180,7 @@ func TestAClientThatGoesAwayCancelsItsCall(t *testing.T) {
 	w := serve(t, Settings{}, Options{}, toolkit.Rate{})
 	ctx, leave := context.WithCancel(t.Context())
 	go func() { <-w.hooks.began; leave() }()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.door.URL(), strings.NewReader(call(1, "wait", "")))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.listener.URL(), strings.NewReader(call(1, "wait", "")))
 	if err != nil {
 		t.Fatal(err)
 	}

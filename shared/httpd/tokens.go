@@ -66,8 +66,14 @@ func readTokens(path string) (tokens, error) {
 			continue
 		}
 		one, wrong := tokenOf(line, len(all)+1)
-		if wrong == "" {
-			wrong = all.clash(one)
+		for _, other := range all {
+			switch {
+			case wrong != "":
+			case other.name == one.name:
+				wrong = "has the name of another line"
+			case other.digest == one.digest:
+				wrong = "has the token of another line"
+			}
 		}
 		if wrong != "" {
 			return nil, misconfigured(fmt.Sprintf("line %d of the token file %s %s", i+1, path, wrong),
@@ -110,19 +116,6 @@ func tokenOf(line string, place int) (_ token, wrong string) {
 		return token{}, "has a token with a character that no bearer token has"
 	}
 	return token{name, sha256.Sum256([]byte(secret))}, ""
-}
-
-// clash says what a token has in common with another one.
-func (t tokens) clash(one token) string {
-	for i := range t {
-		if t[i].name == one.name {
-			return "has the name of another line"
-		}
-		if t[i].digest == one.digest {
-			return "has the token of another line"
-		}
-	}
-	return ""
 }
 
 // readSecret reads a file that is for its owner and group alone, and that only its owner

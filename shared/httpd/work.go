@@ -89,15 +89,13 @@ func (w *work) register(session string, m rpc.Message, cancel context.CancelCaus
 	if w.closed && m.IsListen() {
 		cancel(errEnding)
 	}
-	return r.dropped.Load, func() { w.forget(name, r) }
-}
-
-func (w *work) forget(name string, r *running) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.listens, r)
-	if w.named[name] == r {
-		delete(w.named, name)
+	return r.dropped.Load, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.listens, r)
+		if w.named[name] == r {
+			delete(w.named, name)
+		}
 	}
 }
 
@@ -136,14 +134,8 @@ func (w *work) settle() {
 	}
 }
 
-func (w *work) isClosed() bool {
+func (w *work) state() (requests int, closed bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.closed
-}
-
-func (w *work) left() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.requests
+	return w.requests, w.closed
 }

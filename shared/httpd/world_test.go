@@ -26,12 +26,12 @@ const secret = "0123456789abcdef0123456789abcdef"
 
 // world is a server on a port of its own.
 type world struct {
-	t      testing.TB
-	door   *Door
-	events *events
-	stop   context.CancelFunc
-	ended  chan error
-	hooks  *hooks
+	t        testing.TB
+	listener *Listener
+	events   *events
+	stop     context.CancelFunc
+	ended    chan error
+	hooks    *hooks
 
 	changed func(uri string) // tells of a resource
 }
@@ -110,11 +110,11 @@ func serve(t testing.TB, s Settings, o Options, rate toolkit.Rate) *world {
 		s.Listen = "127.0.0.1:0"
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	door, err := Open(ctx, s)
+	listener, err := Open(ctx, s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, door: door, events: &events{}, stop: stop, ended: make(chan error, 1),
+	w := &world{t: t, listener: listener, events: &events{}, stop: stop, ended: make(chan error, 1),
 		hooks: &hooks{began: make(chan struct{}, 64), ended: make(chan error, 64), free: make(chan struct{})}}
 	clock := time.Now()
 	ticks := func() time.Time { clock = clock.Add(time.Second); return clock } // each step of progress is worth telling
@@ -128,7 +128,7 @@ func serve(t testing.TB, s Settings, o Options, rate toolkit.Rate) *world {
 		t.Fatal(err)
 	}
 	o.Name, o.Context = "test", toolkit.WithRequestID
-	go func() { w.ended <- door.Serve(ctx, h, o) }()
+	go func() { w.ended <- listener.Serve(ctx, h, o) }()
 	t.Cleanup(w.end)
 	return w
 }
@@ -144,12 +144,12 @@ func (w *world) end() {
 	case <-time.After(10 * time.Second):
 		w.t.Error("serving does not end")
 	}
-	if err := w.door.Close(); err != nil {
+	if err := w.listener.Close(); err != nil {
 		w.t.Error(err)
 	}
 }
 
-func (w *world) addr() string { return w.door.listener.Addr().String() }
+func (w *world) addr() string { return w.listener.listener.Addr().String() }
 
 // tokenFile is a file with these lines.
 func tokenFile(t testing.TB, lines ...string) string {
@@ -207,7 +207,7 @@ func modernHead(method, name string) map[string]string {
 // post sends a message and gives the answer.
 func (w *world) post(ctx context.Context, body string, headers map[string]string) (*http.Response, string) {
 	w.t.Helper()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.door.URL(), bytes.NewReader([]byte(body)))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.listener.URL(), bytes.NewReader([]byte(body)))
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -1,0 +1,99 @@
+package httpd
+
+import (
+	"container/list"
+	"context"
+	"crypto/tls"
+	"net"
+	"sync"
+)
+
+// connLimiter accepts a bounded number of connections at once. When all places are taken,
+// a new connection replaces the oldest one that has shown no token, so that clients
+// without a token cannot lock out those that have one. If every connection has shown a
+// token, the new one waits.
+type connLimiter struct {
+	net.Listener
+	places chan struct{}
+	closed chan struct{}
+	once   sync.Once
+
+	mu              sync.Mutex
+	unauthenticated *list.List // of *connection, oldest first
+}
+
+func newConnLimiter(l net.Listener, limit int) *connLimiter {
+	return &connLimiter{Listener: l, places: make(chan struct{}, limit), closed: make(chan struct{}), unauthenticated: list.New()}
+}
+
+// Accept takes the connection before its place, so that no connection is closed for one
+// that never comes.
+func (c *connLimiter) Accept() (net.Conn, error) {
+	conn, err := c.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case c.places <- struct{}{}:
+	default:
+		c.mu.Lock()
+		oldest := c.unauthenticated.Front()
+		c.mu.Unlock()
+		if oldest != nil {
+			oldest.Value.(*connection).Close()
+		}
+		select {
+		case c.places <- struct{}{}:
+		case <-c.closed:
+			conn.Close()
+			return nil, net.ErrClosed
+		}
+	}
+	placed := &connection{Conn: conn, limiter: c}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	placed.unauthenticated = c.unauthenticated.PushBack(placed)
+	return placed, nil
+}
+
+func (c *connLimiter) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.Listener.Close()
+}
+
+// connection is a connection that has a place, and gives it back once.
+type connection struct {
+	net.Conn
+	limiter         *connLimiter
+	once            sync.Once
+	unauthenticated *list.Element // nil once the client has shown a token
+}
+
+func (c *connection) Close() error {
+	err := c.Conn.Close()
+	c.once.Do(func() {
+		c.authenticated()
+		<-c.limiter.places
+	})
+	return err
+}
+
+// authenticated keeps the connection from being closed for a new one.
+func (c *connection) authenticated() {
+	c.limiter.mu.Lock()
+	defer c.limiter.mu.Unlock()
+	if c.unauthenticated != nil {
+		c.limiter.unauthenticated.Remove(c.unauthenticated)
+		c.unauthenticated = nil
+	}
+}
+
+type connectionKey struct{}
+
+// withConnection lets a request find its connection.
+func withConnection(ctx context.Context, conn net.Conn) context.Context {
+	if secure, ok := conn.(*tls.Conn); ok {
+		conn = secure.NetConn()
+	}
+	return context.WithValue(ctx, connectionKey{}, conn)
+}
