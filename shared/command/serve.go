@@ -43,7 +43,12 @@ func (a *app) serve(c *cobra.Command, _ []string) error {
 	restrict.Private()
 	ctx, stop := untilSignal(c.Context())
 	defer stop()
-	defer survivePipes()()
+	// A host that is gone makes writing an error like any other, on stderr too. SIGPIPE is caught and not looked
+	// at, rather than ignored, because a child would inherit that.
+	pipe := make(chan os.Signal, 1)
+	signal.Notify(pipe, syscall.SIGPIPE)
+	defer signal.Stop(pipe)
+
 	log := &unread{to: a.env.Stderr}
 	a.env.Stderr = log
 	defer log.flush()
@@ -69,13 +74,4 @@ func untilSignal(ctx context.Context) (context.Context, func()) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	return ctx, stop
-}
-
-// survivePipes makes writing to a host that is gone an error like any other, on
-// stderr too. SIGPIPE is caught and not looked at, rather than ignored, because
-// a child would inherit that.
-func survivePipes() (stop func()) {
-	pipe := make(chan os.Signal, 1)
-	signal.Notify(pipe, syscall.SIGPIPE)
-	return func() { signal.Stop(pipe) }
 }

@@ -36,66 +36,45 @@ func (s *started) Close() {
 	}
 }
 
-// start opens what it listens on, then the allowed directories, then the audit log and what else the
-// server needs, and then restricts the process: in that order, since afterwards nothing more can be opened.
-func (a *app) start(ctx context.Context) (*started, error) {
+// start opens the address to listen on, the allowed directories, the audit log, and what else the server needs,
+// and then restricts the process: in that order, since nothing more can be opened afterwards.
+func (a *app) start(ctx context.Context) (_ *started, err error) {
 	set, err := a.load()
 	if err != nil {
 		return nil, err
 	}
 	s := &started{log: slog.New(slog.NewTextHandler(a.env.Stderr, &slog.HandlerOptions{Level: set.Level("log-level")}))}
-	if err := a.fill(ctx, s, set); err != nil {
-		s.Close()
-		return nil, err
-	}
-	return s, nil
-}
+	defer func() {
+		if err != nil {
+			s.Close()
+		}
+	}()
 
-func (a *app) fill(ctx context.Context, s *started, set *settings.Set) error {
-	if err := s.listen(ctx, set); err != nil {
-		return err
+	if overHTTP(set) {
+		if s.listener, err = httpd.Open(ctx, httpSettings(set)); err != nil {
+			return nil, err
+		}
+		s.close = append(s.close, s.listener.Close)
 	}
 	service, err := a.open(ctx, set)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.close = append(s.close, service.close)
 	watching, err := a.observe(s, set)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	recorder, dir, err := a.openAudit(s, set, watching.adders())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if service.Start != nil {
 		if err := service.Start(ctx); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	c := a.config(service, set, recorder, s.log)
-	c.Tracing = watching.tracing
-	if s.server, err = toolkit.NewServer(c); err != nil {
-		return err
-	}
-	rules := watching.keep(withAudit(service.Restrict, dir))
-	rules.Accept = s.listener != nil
-	return a.restrict(s, set, rules)
-}
 
-// listen opens the address of the transport http: afterwards no socket can be made, and
-// no token or certificate read.
-func (s *started) listen(ctx context.Context, set *settings.Set) (err error) {
-	if !overHTTP(set) {
-		return nil
-	}
-	if s.listener, err = httpd.Open(ctx, httpSettings(set)); err == nil {
-		s.close = append(s.close, s.listener.Close)
-	}
-	return err
-}
-
-func (a *app) config(service *Service, set *settings.Set, recorder audit.Recorder, log *slog.Logger) toolkit.Config {
 	calls, per := set.Rate("rate-limit")
 	c := toolkit.Config{
 		Name: a.Name, Version: a.version().Version, Title: a.Title, Instructions: service.Instructions,
@@ -104,23 +83,43 @@ func (a *app) config(service *Service, set *settings.Set, recorder audit.Recorde
 		Rate:          toolkit.Rate{Calls: calls, Per: per},
 		Audit:         recorder,
 		AuditRequired: set.Bool("audit-required"),
+		Tracing:       watching.tracing,
 		Clock:         time.Now,
 		Resources:     service.Resources,
-		Log:           log,
+		Log:           s.log,
 	}
 	if service.Roots != nil {
 		c.Locate = service.Roots.Locate
 	}
-	return c
+	if s.server, err = toolkit.NewServer(c); err != nil {
+		return nil, err
+	}
+
+	rules := service.Restrict
+	if dir != "" { // the audit log is also rotated and read back there
+		rules.Read = append(slices.Clone(rules.Read), dir)
+		rules.Write = append(slices.Clone(rules.Write), dir)
+	}
+	rules = watching.keep(rules)
+	rules.Accept = s.listener != nil
+	return s, a.restrict(s, set, rules)
 }
 
-// openAudit gives the recorder and the directory it needs. Events go nowhere
-// only where somebody said so, or where the default file cannot be opened and
-// no call depends on it: then a warning says it. also get what is stored, or would be.
+// openAudit returns the recorder of events and the directory it needs. also receive every event. Events are
+// discarded only if the log is off, or if the default file cannot be opened and calls do not require it; the
+// latter is a warning.
 func (a *app) openAudit(s *started, set *settings.Set, also []func([]byte)) (audit.Recorder, string, error) {
+	discard := audit.Discard
+	if len(also) > 0 {
+		discard = audit.NewWriter(io.Discard, also...) // the others get a chain that begins with the process
+	}
 	switch set.Text("audit-log") {
 	case "off":
-		return a.noAudit(set, also)
+		if set.Bool("audit-required") {
+			return nil, "", fault.New(fault.Misconfigured, "calls require an audit log, and it is off",
+				"Name a file with --audit-log, or write --audit-required=false")
+		}
+		return discard, "", nil
 	case "stderr":
 		return audit.NewWriter(a.env.Stderr, also...), "", nil
 	}
@@ -137,39 +136,12 @@ func (a *app) openAudit(s *started, set *settings.Set, also []func([]byte)) (aud
 			"Name another file with --audit-log").With("file", file).Because(err)
 	}
 	s.log.Warn("no audit log is kept: it cannot be opened", "file", file, "error", err)
-	return unkept(also), "", nil
+	return discard, "", nil
 }
 
-// unkept stores nothing here; where others get the events, they have a chain that begins
-// with the process.
-func unkept(also []func([]byte)) audit.Recorder {
-	if len(also) == 0 {
-		return audit.Discard
-	}
-	return audit.NewWriter(io.Discard, also...)
-}
-
-func (a *app) noAudit(set *settings.Set, also []func([]byte)) (audit.Recorder, string, error) {
-	if set.Bool("audit-required") {
-		return nil, "", fault.New(fault.Misconfigured, "calls require an audit log, and it is off",
-			"Name a file with --audit-log, or write --audit-required=false")
-	}
-	return unkept(also), "", nil
-}
-
-// withAudit lets the process go on writing its audit log, which is also rotated
-// and read back there.
-func withAudit(r restrict.Rules, dir string) restrict.Rules {
-	if dir != "" {
-		r.Read = append(slices.Clone(r.Read), dir)
-		r.Write = append(slices.Clone(r.Write), dir)
-	}
-	return r
-}
-
-// restrict gives up what rules do not name. Under required, every part must
-// hold; under auto, what this machine cannot enforce is told. Where the kernel
-// refuses what it offers, the process may be restricted in part, and never serves.
+// restrict gives up what rules do not name. With --restrict required, every part must be enforced; with auto, the
+// log names what this machine cannot enforce. If the kernel refuses what it offers, the process may be restricted
+// in part, and does not serve.
 func (a *app) restrict(s *started, set *settings.Set, rules restrict.Rules) error {
 	mode := set.Text("restrict")
 	if mode == "off" || a.Runs {
@@ -181,30 +153,21 @@ func (a *app) restrict(s *started, set *settings.Set, rules restrict.Rules) erro
 		self = restrict.Self
 	}
 	report, err := self(rules)
-	if err == nil && report.Holds() {
-		s.log.Info("the process is restricted", "read", rules.Read, "write", rules.Write)
-		return nil
-	}
 	if err != nil {
 		return err
 	}
-	if mode == "required" {
-		return unrestricted(report)
+	if report.Holds() {
+		s.log.Info("the process is restricted", "read", rules.Read, "write", rules.Write)
+		return nil
 	}
 	for _, part := range report {
-		if !part.Holds {
-			s.log.Warn("the process keeps more than it needs", "part", part.Name, "why", part.Why, "fix", part.Fix)
+		if part.Holds {
+			continue
 		}
-	}
-	return nil
-}
-
-// unrestricted is the first part that does not hold.
-func unrestricted(report restrict.Report) error {
-	for _, part := range report {
-		if !part.Holds {
+		if mode == "required" {
 			return fault.New(fault.Unavailable, "the process cannot be restricted as required: "+part.Why, part.Fix).With("part", part.Name)
 		}
+		s.log.Warn("the process keeps more than it needs", "part", part.Name, "why", part.Why, "fix", part.Fix)
 	}
 	return nil
 }
