@@ -29,7 +29,7 @@ testdata/**/*.txt
 !copy-1/**/testdata/*.txt
 `
 
-func (w *world) smallTree() (string, error) {
+func (w *workplace) smallTree() (string, error) {
 	src, err := goEnv("GOROOT")
 	if err != nil {
 		return "", err
@@ -42,7 +42,7 @@ func goEnv(name string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-func (w *world) bigTree() (string, error) {
+func (w *workplace) bigTree() (string, error) {
 	return w.made("big", func(dir string) error {
 		src, err := w.smallTree()
 		if err != nil {
@@ -75,7 +75,7 @@ func (w *world) bigTree() (string, error) {
 }
 
 // logFile is alone in its directory: a server that may read it can read nothing else.
-func (w *world) logFile() (string, error) {
+func (w *workplace) logFile() (string, error) {
 	dir, err := w.made("log", func(dir string) error {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return err
@@ -94,7 +94,7 @@ func (w *world) logFile() (string, error) {
 
 // made gives the place of a corpus and makes it unless it is there. What is
 // unfinished has another name.
-func (w *world) made(name string, make func(string) error) (string, error) {
+func (w *workplace) made(name string, make func(string) error) (string, error) {
 	place := filepath.Join(w.cache, name)
 	if _, err := os.Stat(place); err == nil {
 		return place, nil

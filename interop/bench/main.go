@@ -1,206 +1,267 @@
-// Command bench measures the servers of this project beside the best of other
-// people's programs, in one run, and writes what it found as Markdown and a chart.
-// A number is for a reader: it stands beside that of its peers from the same run,
-// and beside the goal that it was to reach.
+// Command bench measures the servers beside programs that do the same work: ripgrep, fd, the reference filesystem
+// server, a server on mcp-go's own loop, servers that run commands, and plain system calls. It writes a table and a
+// chart.
 //
-// The sides of a measurement take turns, so that a machine whose speed drifts slows
-// all; the median of each is told. It refuses to fail because of a number.
+// In each row the programs take turns, so that a machine whose speed drifts slows all of them, and the median of each
+// counts. A program that found something else, or failed, is reported instead of timed.
 package main
 
 import (
-	"errors"
+	"cmp"
 	"flag"
 	"fmt"
+	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
 )
 
-type options struct {
-	read, write, run     string
-	modules, peers, node string
-	cache, out, only     string
-	samples, calls       int
-	quick, check, clean  bool
-}
-
 func main() {
-	o, err := parse(os.Args[1:])
-	if err == nil {
-		err = o.do()
+	only := flag.String("only", "", "measure only the groups whose names begin with one of these, such as search,run")
+	quick := flag.Bool("quick", false, "take few samples")
+	out := flag.String("o", "", "write the page to this file, and the chart beside it (default: the page to stdout)")
+	clean := flag.Bool("clean", false, "remove the corpora and measure nothing")
+	flag.Parse()
+	cache, err := os.UserCacheDir()
+	if cache = filepath.Join(cache, "mcp-server-bench"); err == nil && *clean {
+		err = os.RemoveAll(cache)
+	} else if err == nil {
+		err = bench(cache, *only, *quick, *out)
 	}
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func parse(args []string) (options, error) {
-	var o options
-	f := flag.NewFlagSet("bench", flag.ContinueOnError)
-	f.StringVar(&o.read, "file-read", "dist/file-read", "our reading binary")
-	f.StringVar(&o.write, "file-write", "dist/file-write", "our writing binary")
-	f.StringVar(&o.run, "shell-exec", "dist/shell-exec", "our running binary")
-	f.StringVar(&o.modules, "modules", "interop/node_modules", "where the reference server is")
-	f.StringVar(&o.peers, "peers", "interop/bench/peers/node_modules", "where the peers that run commands are, and a ripgrep")
-	f.StringVar(&o.node, "node", "node", "the node that runs them")
-	f.StringVar(&o.cache, "cache", "", "where corpora and results are kept between runs (default: mcp-server-bench in the user's cache directory)")
-	f.StringVar(&o.out, "o", "docs/benchmarks.md", "the page; the chart lies beside it; - for the page on stdout")
-	f.StringVar(&o.only, "only", "", "only the sections whose keys begin with one of these, such as search-big,start")
-	f.IntVar(&o.samples, "n", 9, "samples of what takes long")
-	f.IntVar(&o.calls, "calls", 2000, "samples of what takes less than a millisecond")
-	f.BoolVar(&o.quick, "quick", false, "few samples, none taken again, the page on stdout: for working on this program")
-	f.BoolVar(&o.check, "check", false, "compare the lines that searches find with those of ripgrep, and measure nothing")
-	f.BoolVar(&o.clean, "clean", false, "remove what is kept between runs, and measure nothing")
-	if err := f.Parse(args); err != nil {
-		return o, err
-	}
-	if o.quick {
-		o.samples, o.calls, o.out = min(o.samples, 3), min(o.calls, 100), "-"
-	}
-	if o.cache != "" {
-		return o, nil
-	}
-	cache, err := os.UserCacheDir()
-	o.cache = filepath.Join(cache, "mcp-server-bench")
-	return o, err
+// row is work that several programs do. The first of them is ours.
+type row struct {
+	name  string
+	unit  string // ms or MB
+	times int    // samples of each program
+	sides []side
 }
 
-func (o options) do() error {
-	switch {
-	case o.clean:
-		return os.RemoveAll(o.cache)
-	case o.check:
-		return checkAll(o)
-	}
-	w, err := newWorld(o)
+// side takes one sample at a time. Two sides whose answers differ did different work.
+type side struct {
+	name string
+	take func(n int) (value float64, answer string, err error)
+}
+
+// measured is a row with what came of it.
+type measured struct {
+	row
+	medians []float64 // by side; 0: it failed
+	notes   []string
+}
+
+func bench(cache, only string, quick bool, out string) error {
+	w, err := newWorkplace(cache)
 	if err != nil {
 		return err
 	}
 	defer w.remove()
-	w.interrupted()
-	file := filepath.Join(o.cache, "results.json")
-	found := loadResults(file)
-	found.Beside = w.beside()
-	for _, s := range sections {
-		if s.wanted(o.only) {
-			found.put(s.measure(w, o.spare()))
-			if err := o.keep(found, file); err != nil {
-				return err
+	var all []measured
+	for _, g := range groups {
+		if !slices.ContainsFunc(strings.Split(only, ","), func(begin string) bool { return strings.HasPrefix(g.name, begin) }) {
+			continue
+		}
+		rows, err := g.rows(w)
+		if err != nil {
+			return fmt.Errorf("%s: %w", g.name, err)
+		}
+		for _, r := range rows {
+			if quick {
+				r.times = min(r.times, 5)
+			}
+			m := measure(r)
+			fmt.Fprintln(os.Stderr, "bench:", m.line(), strings.Join(m.notes, "; "))
+			all = append(all, m)
+		}
+		w.stopServers()
+	}
+	if out == "" {
+		_, err := fmt.Print(page(w, all))
+		return err
+	}
+	chart := strings.TrimSuffix(out, filepath.Ext(out)) + ".svg"
+	if err := os.WriteFile(chart, []byte(chartOf(all)), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(out, []byte(page(w, all)), 0o644)
+}
+
+// measure lets the sides take turns. The first round warms caches up and is not counted.
+func measure(r row) measured {
+	m := measured{row: r, medians: make([]float64, len(r.sides))}
+	values, answers, failed := make([][]float64, len(r.sides)), make([]string, len(r.sides)), make([]bool, len(r.sides))
+	for n := range r.times + 1 {
+		for i, s := range r.sides {
+			if failed[i] {
+				continue
+			}
+			value, answer, err := s.take(n)
+			if err != nil {
+				failed[i] = true
+				m.notes = append(m.notes, fmt.Sprintf("%s failed: %.150s", s.name, strings.Join(strings.Fields(err.Error()), " ")))
+				continue
+			}
+			if answers[i] = answer; n > 0 || r.times == 1 {
+				values[i] = append(values[i], value)
 			}
 		}
 	}
-	if o.out == "-" {
-		_, err := fmt.Print(page(found, o.profiles()))
-		return err
-	}
-	chart := filepath.Join(filepath.Dir(o.out), chartName)
-	if err := os.WriteFile(chart, []byte(chartOf(found.Tables)), 0o644); err != nil {
-		return err
-	}
-	return os.WriteFile(o.out, []byte(page(found, o.profiles())), 0o644)
-}
-
-// keep saves what was found so far: a run that is ended leaves what it has measured.
-func (o options) keep(found results, file string) error {
-	if o.out == "-" {
-		return nil
-	}
-	return found.save(file)
-}
-
-// spare is how many samples of a measurement may be taken again.
-func (o options) spare() func(samples int) int {
-	return func(samples int) int {
-		if o.quick {
-			return 0
+	for i := range r.sides {
+		if failed[i] {
+			continue
 		}
-		return samples
+		m.medians[i] = median(values[i])
+		if answers[i] != "" && answers[i] != answers[0] {
+			m.notes = append(m.notes, fmt.Sprintf("%s found %s, ours %s", r.sides[i].name, answers[i], answers[0]))
+		}
+	}
+	return m
+}
+
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	slices.Sort(values)
+	n := len(values)
+	return (values[(n-1)/2] + values[n/2]) / 2
+}
+
+// best is the fastest or smallest of the others, by its number; 0: there is none.
+func (m measured) best() (best int) {
+	for i := 1; i < len(m.medians); i++ {
+		if m.medians[i] > 0 && (best == 0 || m.medians[i] < m.medians[best]) {
+			best = i
+		}
+	}
+	return best
+}
+
+// ratio is our share of what the best of the others takes.
+func (m measured) ratio() (ratio float64, known bool) {
+	if m.best() == 0 || m.medians[0] == 0 {
+		return 0, false
+	}
+	return m.medians[0] / m.medians[m.best()], true
+}
+
+func (m measured) quantity(i int) string {
+	switch v := m.medians[i]; {
+	case v == 0:
+		return "failed"
+	case v >= 100:
+		return fmt.Sprintf("%.0f %s", v, m.unit)
+	case v >= 10:
+		return fmt.Sprintf("%.1f %s", v, m.unit)
+	default:
+		return fmt.Sprintf("%.2f %s", v, m.unit)
 	}
 }
 
-// profiles is written by hand and stays as it is.
-func (o options) profiles() string {
-	b, _ := os.ReadFile("interop/bench/profiles.md")
-	return string(b)
-}
-
-// section is a table of the page: what is measured, and what a reader has to know.
-type section struct {
-	key, title, about string
-	prepare           func(*world) ([]measurement, error)
-}
-
-const countsLines = "Counting the matching lines beneath a directory by `search_content_in_files`, beside ripgrep counting the same (`--count --hidden`, and the flags that make its ignore rules ours). "
-
-// sections are all that is measured, in the order of the page.
-var sections = []section{
-	{"search-small", "Search: small tree", countsLines + "Go's source tree, every file, no index.",
-		searching((*world).smallTree, codePatterns, false)},
-	{"search-small", "Search: small tree, with ignore rules", "The same with `.gitignore` respected.",
-		searching((*world).smallTree, codePatterns, true)},
-	{"search-big", "Search: big tree", "130,000 files: copies of Go's source tree and of the module cache. Every file, no index. Where the numbers found differ, the lines are in the test data of golang.org/x/text and of fuzzers: texts in Big5, UTF-16 without a mark and other encodings, which file-read decodes and ripgrep searches as bytes.",
-		searching((*world).bigTree, codePatterns, false)},
-	{"search-big-ignore", "Search: big tree, with ignore rules", "The same with `.gitignore` respected.",
-		searching((*world).bigTree, codePatterns, true)},
-	{"search-log", "Search: one file of 1 GB", "A log. ripgrep maps it into memory or, with `--no-mmap`, reads it; the better counts. What the map costs depends on how the kernel holds the file in its page cache: in large folios it takes few page faults, else one for every few pages. The same ripgrep took 80 ms and 460 ms for the first of these on two days.",
-		searching((*world).logFile, logPatterns, false, []string{"--no-mmap"})},
-	{"repeat-small", "Search again: small tree", "A server that searched the tree once, for other words, and has rested since.",
-		repeating((*world).smallTree, false)},
-	{"repeat-big", "Search again: big tree, with ignore rules", "The same in the big tree.",
-		repeating((*world).bigTree, true)},
-	{"first", "The first 50 lines", "`max_results` 50, in the order of paths, without an index.",
-		firstFew},
-	{"find", "Find by name", "`find_files_by_pattern` in the big tree beside fd, all names that match; an answer holds 10,000, so that many are asked for page by page.",
-		finding},
-	{"lines", "Lines 900,000 to 900,100 of a file of 1 GB", "By `file_read`, beside reading the same bytes from the page cache and doing nothing with them.",
-		readingFar},
-	{"read", "Reading files", "`file_read` beside the same on mcp-go's own stdio loop (interop/bench/loop: no confinement, no audit log) and the reference server.",
-		reading},
-	{"message", "A message of 50 MB", "`file_write` of 50 MB in one line. `file-write` syncs the file and its directory; the loop calls os.WriteFile.",
-		messages},
-	{"start", "Start", "From the start of the process to its answer of `initialize`.",
-		starting},
-	{"memory", "Memory", "Each measured once.",
-		remembering},
-	{"write", "Changing files", "`file-write` keeps what was there, writes its audit log and syncs before it tells success; `--history off` keeps nothing.",
-		writing},
-	{"run", "Running commands", "`shell-exec` judges the command, holds it by the kernel, keeps its output and writes its audit log. By hand it is `bash -c`, its output read.",
-		running},
-}
-
-func (s section) wanted(only string) bool {
-	return only == "" || slices.ContainsFunc(strings.Split(only, ","), func(key string) bool { return strings.HasPrefix(s.key, key) })
-}
-
-// measure makes the table. What goes wrong is in it.
-func (s section) measure(w *world, spare func(int) int) table {
-	fmt.Fprintln(os.Stderr, "bench:", s.title)
-	began := time.Now()
-	t := table{Key: s.key, Title: s.title, About: s.about, Version: w.version()}
-	defer w.close()
-	var all []measurement
-	err := w.open()
-	if err == nil {
-		all, err = s.prepare(w)
+// line is a line of the table.
+func (m measured) line() string {
+	var others []string
+	for i := 1; i < len(m.sides); i++ {
+		others = append(others, m.sides[i].name+" "+m.quantity(i))
 	}
-	if err != nil {
-		t.Failed = err.Error()
-		fmt.Fprintln(os.Stderr, "bench: FAILED:", err)
-		return t
+	share := "–"
+	if ratio, known := m.ratio(); known {
+		share = fmt.Sprintf("%.2f", ratio)
 	}
+	return fmt.Sprintf("| %s | %s %s | %s | %s |", m.name, m.sides[0].name, m.quantity(0), strings.Join(others, "<br>"), share)
+}
+
+func page(w *workplace, all []measured) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Benchmarks\n\nHow long common work takes with these servers, and with other programs that do the same. Run `scripts/bench` to\n"+
+		"measure your machine. This is %s, on %s.\n\n", w.version(), machine())
+	b.WriteString("Our servers ran as they are installed, with the audit log and the kernel's restrictions on, and were called by MCP on\n" +
+		"stdio. The last column is our share of what the best other program took: 0.50 is half of its time or memory. All\n" +
+		"files were in the page cache. The programs of a row took turns, and the table shows medians.\n\n")
+	b.WriteString("![Our share of what the best other program took](benchmarks.svg)\n\n")
+	b.WriteString("| Work | Ours | Others | Ours / best other |\n|---|---:|---:|---:|\n")
+	notes := slices.Clone(w.missing)
 	for _, m := range all {
-		n := w.samples
-		if m.samples > 0 {
-			n = m.samples
+		b.WriteString(m.line() + "\n")
+		for _, note := range m.notes {
+			notes = append(notes, m.name+": "+note)
 		}
-		r := m.alternate(n, spare(n), w.watch())
-		fmt.Fprintln(os.Stderr, "bench:  ", r.line())
-		t.Results = append(t.Results, r)
 	}
-	t.Missing = slices.Clone(w.missing)
-	fmt.Fprintf(os.Stderr, "bench:   took %.0f s\n", time.Since(began).Seconds())
-	return t
+	b.WriteString("\n" + about)
+	for i, note := range notes {
+		if i == 0 {
+			b.WriteString("\nNotes:\n\n")
+		}
+		b.WriteString("- " + strings.ReplaceAll(note, "|", `\|`) + "\n")
+	}
+	return b.String()
 }
+
+// about says what a reader has to know of the rows.
+const about = "The small tree is Go's source tree. The big tree has 130,000 files: copies of Go's source tree and of the module\n" +
+	"cache. The log is one file of 1 GB. Searches count matching lines; ripgrep searches hidden files too and has the\n" +
+	"same ignore rules. file-write returns when the new file and its directory are on the disk; the row *temp, fsync,\n" +
+	"rename* does that by hand, and the others do not sync. The loop is a server of two tools on mcp-go's own stdio\n" +
+	"transport, which checks and records nothing.\n"
+
+// chartOf is a bar for each row, on a logarithmic scale from 1/50 to 2 with a line at 1.
+func chartOf(all []measured) string {
+	const left, row, unit = 400, 22, 90 // pixels; unit: for a factor of e
+	x := func(ratio float64) int { return int(unit * (math.Log(max(min(ratio, 2), 0.02)) - math.Log(0.02))) }
+	var b strings.Builder
+	y := 30
+	for _, m := range all {
+		ratio, known := m.ratio()
+		if !known {
+			continue
+		}
+		class := "less"
+		if ratio > 1 {
+			class = "more"
+		}
+		fmt.Fprintf(&b, "<text class=\"name\" x=\"%d\" y=\"%d\">%s</text><rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"13\" rx=\"2\"/>"+
+			"<text x=\"%d\" y=\"%d\">%.2f of %s</text>\n", left-8, y+11, escapeXML(m.name), class, left, y, x(ratio), left+x(ratio)+6, y+11,
+			ratio, escapeXML(m.sides[m.best()].name))
+		y += row
+	}
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="1050" height="%[1]d" viewBox="0 0 1050 %[1]d" role="img" aria-label="Our share of what the best other program took">
+<style>
+text { font: 12px system-ui, sans-serif; fill: #24292f } .name { text-anchor: end }
+.less { fill: #2da44e } .more { fill: #bf8700 } line { stroke: #57606a; stroke-dasharray: 4 3 }
+@media (prefers-color-scheme: dark) { text { fill: #e6edf3 } }
+</style>
+<text x="%[2]d" y="14" text-anchor="middle">as much as the best other program</text><line x1="%[2]d" y1="20" x2="%[2]d" y2="%[1]d"/>
+%[3]s</svg>
+`, y+6, left+x(1), b.String())
+}
+
+var escapeXML = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "`", "").Replace
+
+// machine describes where the numbers come from.
+func machine() string {
+	cpu := runtime.GOARCH
+	info, _ := os.ReadFile("/proc/cpuinfo")
+	for line := range strings.Lines(string(info)) {
+		if name, ok := strings.CutPrefix(line, "model name"); ok {
+			cpu = strings.TrimSpace(strings.TrimLeft(name, "\t :"))
+		}
+	}
+	return fmt.Sprintf("%d cores of %s with %s, %s and node %s", runtime.NumCPU(), cpu, printed("uname", "-sr"), runtime.Version(), printed("node", "--version"))
+}
+
+// printed is what a command prints, on one line.
+func printed(name string, args ...string) string {
+	out, err := exec.Command(name, args...).Output()
+	return cmp.Or(strings.Join(strings.Fields(string(out)), " "), fmt.Sprint(err))
+}
+
+func ms(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e6 }
