@@ -14,16 +14,17 @@ import (
 	"time"
 )
 
-// client speaks just enough MCP on stdio, so that what is measured is the server. It may be used by many
-// goroutines at once.
+// client speaks just enough MCP on stdio, so that what is measured is the server. Answers are read where the request was
+// sent, which wakes no other thread; after concurrent, the client may be used by many goroutines at once.
 type client struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
+	out    *bufio.Reader
 	stderr bytes.Buffer // read after the server has exited
 
 	mu      sync.Mutex
 	last    int
-	waiting map[int]chan []byte // nil when the server's output has ended
+	waiting map[int]chan []byte // of a concurrent client
 }
 
 // answerLimit is how long an answer may take before the server is killed.
@@ -31,7 +32,7 @@ const answerLimit = 2 * time.Minute
 
 // start starts a server in dir and initializes it.
 func start(dir string, argv []string) (*client, error) {
-	c := &client{cmd: exec.Command(argv[0], argv[1:]...), waiting: map[int]chan []byte{}}
+	c := &client{cmd: exec.Command(argv[0], argv[1:]...)}
 	c.cmd.Dir, c.cmd.Stderr, c.cmd.WaitDelay = dir, &c.stderr, time.Second
 	var err error
 	if c.in, err = c.cmd.StdinPipe(); err != nil {
@@ -44,7 +45,7 @@ func start(dir string, argv []string) (*client, error) {
 	if err := c.cmd.Start(); err != nil {
 		return nil, err
 	}
-	go c.read(bufio.NewReaderSize(stdout, 1<<20))
+	c.out = bufio.NewReaderSize(stdout, 1<<20)
 	_, _, err = c.request("initialize", map[string]any{
 		"protocolVersion": "2025-11-25", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "bench", "version": "1"},
 	})
@@ -58,25 +59,27 @@ func start(dir string, argv []string) (*client, error) {
 	return c, nil
 }
 
-// read passes each answer to the call that waits for it.
-func (c *client) read(out *bufio.Reader) {
-	for {
-		line, err := out.ReadBytes('\n')
-		c.mu.Lock()
-		if err != nil {
-			for _, ch := range c.waiting {
-				close(ch)
+// concurrent passes each answer to the call that waits for it from now on.
+func (c *client) concurrent() {
+	c.waiting = map[int]chan []byte{}
+	go func() {
+		for {
+			line, err := c.out.ReadBytes('\n')
+			c.mu.Lock()
+			if err != nil {
+				for _, ch := range c.waiting {
+					close(ch)
+				}
+				c.mu.Unlock()
+				return
 			}
-			c.waiting = nil
+			if ch := c.waiting[idOf(line)]; ch != nil {
+				delete(c.waiting, idOf(line))
+				ch <- line
+			}
 			c.mu.Unlock()
-			return
 		}
-		if ch := c.waiting[idOf(line)]; ch != nil {
-			delete(c.waiting, idOf(line))
-			ch <- line
-		}
-		c.mu.Unlock()
-	}
+	}()
 }
 
 // idOf is the ID of an answer, 0 for anything else. Servers write it first or last.
@@ -97,12 +100,14 @@ func (c *client) request(method string, params any) (answer []byte, took time.Du
 	c.mu.Lock()
 	c.last++
 	message, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": c.last, "method": method, "params": params})
-	if err != nil || c.waiting == nil {
+	if err != nil {
 		c.mu.Unlock()
-		return nil, 0, fmt.Errorf("the server has exited: %w", err)
+		return nil, 0, err
 	}
-	ch := make(chan []byte, 1)
-	c.waiting[c.last] = ch
+	id, ch := c.last, make(chan []byte, 1)
+	if c.waiting != nil {
+		c.waiting[id] = ch
+	}
 	hung := time.AfterFunc(answerLimit, func() { c.cmd.Process.Kill() })
 	defer hung.Stop()
 	began := time.Now()
@@ -111,11 +116,17 @@ func (c *client) request(method string, params any) (answer []byte, took time.Du
 	if err != nil {
 		return nil, 0, err
 	}
-	answer, ok := <-ch
-	if took = time.Since(began); !ok {
-		err = io.ErrUnexpectedEOF
+	if c.waiting != nil {
+		var ok bool
+		if answer, ok = <-ch; !ok {
+			err = io.ErrUnexpectedEOF
+		}
+		return answer, time.Since(began), err
 	}
-	return answer, took, err
+	for idOf(answer) != id && err == nil { // notifications come between
+		answer, err = c.out.ReadBytes('\n')
+	}
+	return answer, time.Since(began), err
 }
 
 // call calls a tool. A tool error is an error, so that no refusal is timed as a fast answer.

@@ -352,6 +352,9 @@ func running(w *workplace) ([]row, error) {
 				if err != nil {
 					return nil, err
 				}
+				if job.atOnce > 1 {
+					c.concurrent()
+				}
 				do = func() error {
 					_, _, err := c.call(s.tool, map[string]any{"command": job.command})
 					return err
