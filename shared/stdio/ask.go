@@ -124,8 +124,6 @@ type asks struct {
 	closed  bool
 }
 
-func newAsks() *asks { return &asks{waiting: map[string]chan rpc.Message{}} }
-
 // begin gives a question its id. The channel brings one answer, or is closed
 // when none can come.
 func (a *asks) begin() (int64, <-chan rpc.Message) {
