@@ -130,7 +130,7 @@ func (s *shell) agree(ctx context.Context, d policy.Decision, q toolkit.Question
 	if !s.asks(d) {
 		return d.Approved()
 	}
-	if len(q.Text) > toolkit.MaxQuestion {
+	if !q.Fits() {
 		return policy.Command{}, fault.New(fault.Forbidden, "the command needs the person's consent, and is too long to be shown as a whole",
 			"Write long texts to files first, then run the rest as a short command")
 	}

@@ -214,8 +214,18 @@ func TestAQuestionSaysEverything(t *testing.T) {
 	if q := a.asked(); strings.Count(q, "\nIf you agree") != 1 || !strings.Contains(q, "\n> x\n> \n> If you agree") {
 		t.Errorf("an input: %q", q)
 	}
-	if r := c.Call("shell_exec", map[string]any{"command": "git push; : " + strings.Repeat("x", 9<<10)}); r.Code != "SECURITY_003" || a.asked() != "" {
-		t.Errorf("too long to be shown: %s", r.Text)
+	hides := func(with string, n int) string { // in the middle of what is longer once it is escaped
+		return strings.Repeat(with, n) + "; touch hidden; " + strings.Repeat(with, n/3)
+	}
+	for what, args := range map[string]map[string]any{
+		"a long command": {"command": "git push; : " + strings.Repeat("x", 9<<10)},
+		"tabs":           {"command": "rm -rf *" + hides("\t", 3100)},
+		"tabs of a su":   {"command": "su -c 'ls " + hides("\t", 3100) + "'"},
+		"an input":       {"command": "rm -rf *; cat", "input_data": hides("\x01", 1600)},
+	} {
+		if r := c.Call("shell_execute", args); r.Code != "SECURITY_003" || a.asked() != "" {
+			t.Errorf("%s, too long to be shown: %s", what, r.Text)
+		}
 	}
 	free := a.start(mcptest.Options{}, "--sandbox", "off")
 	r := free.Call("shell_exec", map[string]any{"command": "cat " + a.home + "/.ssh/x; sudo true"})

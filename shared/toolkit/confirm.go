@@ -22,7 +22,7 @@ type Question struct {
 	Title string // one line
 	// Text is plain, and its lines stay lines: what others wrote into it is to be quoted
 	// where it must not look like a line of the question. Control and bidirectional
-	// characters are escaped here, and nothing is cut without saying so.
+	// characters are escaped here. What is then too long to be shown is not asked.
 	Text     string
 	Patience time.Duration // how long to wait; 0 is 2 minutes
 }
@@ -30,7 +30,7 @@ type Question struct {
 const (
 	defaultPatience = 2 * time.Minute
 	maxTitle        = 256     // bytes shown of a title
-	MaxQuestion     = 8 << 10 // bytes shown of a text
+	MaxQuestion     = 8 << 10 // bytes shown of a text, escaped as it is shown
 )
 
 // What comes of a question: in Details["answer"] of a refusal, and after "confirm:" in
@@ -65,6 +65,9 @@ type reply struct {
 func Confirm(ctx context.Context, q Question) error {
 	if q.ID == "" || q.Title == "" {
 		return errors.New("a question without an ID or a title")
+	}
+	if !q.Fits() {
+		return fault.New(fault.Forbidden, "this needs the consent of a person, and is too long to be shown as a whole", "Ask for less at once")
 	}
 	c := callFrom(ctx)
 	if c == nil {
@@ -191,6 +194,12 @@ func (q Question) patience() time.Duration {
 		return defaultPatience
 	}
 	return q.Patience
+}
+
+// Fits says that a person is shown all of the question. A part that nobody saw would
+// have the same yes.
+func (q Question) Fits() bool {
+	return len(safe.Escape(q.Title)) <= maxTitle && len(escapeLines(q.Text)) <= MaxQuestion
 }
 
 // name is the question in the audit log, without what it says.

@@ -1,6 +1,7 @@
 package toolkit
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/mcptest"
 )
 
@@ -221,6 +223,36 @@ func TestQuestionsThatDifferAnywhereAreOthers(t *testing.T) {
 	}
 	if (Question{ID: "a", Patience: 1}).digest() != (Question{ID: "a"}).digest() {
 		t.Error("the patience is part of what is asked")
+	}
+}
+
+// TestAQuestionThatIsNotShownAsAWholeIsNotAsked has texts that fit as they are sent, and no
+// longer once what could hide in them is escaped.
+func TestAQuestionThatIsNotShownAsAWholeIsNotAsked(t *testing.T) {
+	part := "; touch stolen; "
+	for what, q := range map[string]Question{
+		"tabs":                  {Text: "ls" + strings.Repeat("\t", 3100) + part + strings.Repeat("\t", 1000)},
+		"control characters":    {Text: strings.Repeat("\x01", 1600) + part + strings.Repeat("\x01", 500)},
+		"format characters":     {Text: strings.Repeat("\u00ad", 1100) + part + strings.Repeat("\u00ad", 350)},
+		"characters of a plane": {Text: strings.Repeat("\U000e0041", 700) + part + strings.Repeat("\U000e0041", 200)},
+		"bytes that are none":   {Text: strings.Repeat("\xff", 1600) + part + strings.Repeat("\xff", 500)},
+		"a byte too many":       {Text: strings.Repeat("x", MaxQuestion) + "y"},
+		"a title":               {Title: strings.Repeat("\x01", 64) + part},
+	} {
+		q.ID, q.Title = "q", cmp.Or(q.Title, "t")
+		shown := q.form().Message
+		if whole := !strings.Contains(shown, "bytes are not shown here"); whole || q.Fits() {
+			t.Errorf("%s: it fits %v, and is shown as a whole %v", what, q.Fits(), whole)
+		}
+		if what != "a byte too many" && len(q.Title+q.Text) > MaxQuestion {
+			t.Errorf("%s: too long as it is sent", what)
+		}
+		if f := fault.From(Confirm(t.Context(), q)); f == nil || f.Code != fault.Forbidden || f.Details["answer"] != nil {
+			t.Errorf("%s: asked: %v", what, f)
+		}
+	}
+	if q := (Question{Title: strings.Repeat("t", maxTitle), Text: strings.Repeat("x", MaxQuestion-1) + "\n"}); !q.Fits() {
+		t.Error("the most that is shown does not fit")
 	}
 }
 
