@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/multiollama/mcp-server/file-write/internal/executable"
-	"github.com/multiollama/mcp-server/file-write/internal/protected"
+	"github.com/multiollama/mcp-server/file-write/internal/guard"
 	"github.com/multiollama/mcp-server/shared/command"
 	"github.com/multiollama/mcp-server/shared/settings"
 )
@@ -14,7 +13,7 @@ import (
 func checks(s *settings.Set, st store) []command.Check {
 	var all []command.Check
 	var patterns []string
-	rows := protected.Table()
+	rows := guard.Paths()
 	for i, row := range rows {
 		patterns = append(patterns, row.Pattern)
 		if i+1 < len(rows) && rows[i+1].Why == row.Why {
@@ -23,7 +22,7 @@ func checks(s *settings.Set, st store) []command.Check {
 		all = append(all, command.Check{Verdict: command.OK, Subject: "protected", Text: strings.Join(patterns, " ") + ": " + row.Why})
 		patterns = nil
 	}
-	all = append(all, command.Check{Verdict: command.OK, Subject: "protected", Text: protected.Parts.Pattern + ": " + protected.Parts.Why})
+	all = append(all, command.Check{Verdict: command.OK, Subject: "protected", Text: guard.Repository.Pattern + ": " + guard.Repository.Why})
 	if open := s.List("allow-protected"); len(open) > 0 {
 		all = append(all, command.Check{Verdict: command.Warn, Subject: "protected", Text: "except " + strings.Join(open, ", ") + ", which may be written",
 			Fix: "Leave --allow-protected out where that is not meant"})
@@ -45,7 +44,7 @@ func spares(s *settings.Set) []string {
 
 func executables(s *settings.Set) command.Check {
 	var names []string
-	for _, row := range executable.Table() {
+	for _, row := range guard.Extensions() {
 		names = append(names, row.Ext)
 	}
 	c := command.Check{Verdict: command.OK, Subject: "executables", Text: "are refused by content, where a file has an executable bit, and by name: " + strings.Join(names, " ")}

@@ -1,7 +1,7 @@
 // file-write is an MCP server that lets a client create, overwrite, edit, move and
-// copy files beneath the directories it was given. What is replaced or removed is kept
-// first (package history); what could run code is refused (packages executable and
-// protected); and every change happens in one step or not at all (package replace).
+// copy files in the directories it was given. What is replaced or removed is kept
+// first (package history); what could run code is refused (package guard); and every
+// change happens in one step or not at all (package replace).
 package main
 
 import (

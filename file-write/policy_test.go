@@ -14,7 +14,7 @@ func TestEveryRoomTouchesOnlyWhatItMay(t *testing.T) {
 		mcptest.Tables("tools.go"),
 		// delete and move are shown the open file that goes, as an *os.File.
 		mcptest.Operations("*.go", "delete.go", "move.go"),
-		mcptest.Pure("internal/edit/*.go internal/diff/*.go internal/executable/*.go internal/protected/*.go internal/spelling/*.go"),
+		mcptest.Pure("internal/edit/*.go internal/diff/*.go internal/guard/*.go"),
 		mcptest.Untested("*.go internal/*/*.go"),
 		mcptest.Rule{
 			Room:    "*.go internal/*/*.go",

@@ -9,9 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/multiollama/mcp-server/file-write/internal/executable"
+	"github.com/multiollama/mcp-server/file-write/internal/guard"
 	"github.com/multiollama/mcp-server/file-write/internal/history"
-	"github.com/multiollama/mcp-server/file-write/internal/protected"
 	"github.com/multiollama/mcp-server/shared/command"
 	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
@@ -161,16 +160,16 @@ func (st store) rules(dirs []string) restrict.Rules {
 // guards are the two judges of what could run code: later by its place, or at once by
 // what it is.
 type guards struct {
-	runs      executable.Guard
-	protected protected.Guard
+	runs      guard.Executables
+	protected guard.Protected
 }
 
 func newGuards(mime, paths []string) (guards, error) {
-	runs, err := executable.New(mime)
+	runs, err := guard.NewExecutables(mime)
 	if err != nil {
 		return guards{}, err
 	}
-	places, err := protected.New(paths)
+	places, err := guard.NewProtected(paths)
 	return guards{runs, places}, err
 }
 
@@ -180,14 +179,10 @@ func (g guards) rules() replace.Rules {
 }
 
 func (g guards) entry(real confine.Path) error {
-	refused := g.protected.Judge(real.Rel())
-	if refused == nil {
-		refused = g.protected.JudgePart(real.Rel(), func(up int) bool { return headed(real, up) })
+	if err := g.protected.Judge(real.Rel()); err != nil {
+		return err
 	}
-	if refused != nil {
-		return refused
-	}
-	return nil
+	return g.protected.JudgePart(real.Rel(), func(up int) bool { return headed(real, up) })
 }
 
 // headed reports whether git would take the directory so many levels above p for a
@@ -218,7 +213,7 @@ func headed(p confine.Path, up int) bool {
 	}
 	defer f.Close() // only for reading
 	content, err := io.ReadAll(io.LimitReader(f, 64))
-	return err != nil || protected.IsHead(content)
+	return err != nil || guard.IsHead(content)
 }
 
 // absent says that an error means that there is no such entry, or no directory.
@@ -227,12 +222,8 @@ func absent(err error) bool {
 }
 
 func (g guards) content(real confine.Path, content []byte, mode fs.FileMode) error {
-	refused := g.runs.Judge(real.Base(), content, mode&0o111 != 0)
-	if refused == nil {
-		refused = g.protected.JudgeHead(real.Rel(), content)
+	if err := g.runs.Judge(real.Base(), content, mode&0o111 != 0); err != nil {
+		return err
 	}
-	if refused != nil {
-		return refused
-	}
-	return nil
+	return g.protected.JudgeHead(real.Rel(), content)
 }

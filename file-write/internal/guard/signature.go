@@ -1,4 +1,4 @@
-package executable
+package guard
 
 import (
 	"bytes"
@@ -32,7 +32,8 @@ var signatures = []signature{
 	{redhat, "a package of RPM", "the mark of RPM", begins("\xed\xab\xee\xdb")},
 	{applePackage, "an installer of macOS", "the mark of a xar archive", begins("xar!\x00")},
 	{diskImage, "a disk image of macOS", "the mark koly at its end", isDiskImage},
-	{shortcut, "a shortcut of Windows", "the mark of shortcuts", begins("L\x00\x00\x00\x01\x14\x02\x00\x00\x00\x00\x00\xc0\x00\x00\x00\x00\x00\x00\x46")},
+	{shortcut, "a shortcut of Windows", "the mark of shortcuts",
+		begins("L\x00\x00\x00\x01\x14\x02\x00\x00\x00\x00\x00\xc0\x00\x00\x00\x00\x00\x00\x46")},
 	{help, "a help file of Windows, which runs script", "the mark ITSF", begins("ITSF\x03\x00\x00\x00")},
 	{htmlApplication, "a page that Windows runs with full rights", "the tag hta:application", isHTMLApplication},
 	{desktopEntry, "a launcher of the desktop", "its first group [Desktop Entry]", isDesktopEntry},

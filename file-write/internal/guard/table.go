@@ -1,17 +1,17 @@
-package protected
+package guard
 
-// Row is one pattern of what is protected, and why.
-type Row struct {
+// Path is one pattern of what is protected, and why.
+type Path struct {
 	Pattern string // of the last components of a path, at any depth
 	Why     string
 }
 
-// Table is what is protected, for documents and doctor.
-func Table() []Row {
-	var rows []Row
+// Paths are what is protected, for documents and doctor.
+func Paths() []Path {
+	var rows []Path
 	for _, g := range groups {
 		for _, pattern := range g.patterns {
-			rows = append(rows, Row{pattern, g.why})
+			rows = append(rows, Path{pattern, g.why})
 		}
 	}
 	return rows
@@ -56,18 +56,22 @@ var groups = []struct {
 	{"it runs when somebody enters the directory", []string{".envrc", ".direnv", ".config/direnv", ".mise.toml", "mise.toml", ".config/mise"}},
 
 	{"it tells an agent which programs to start as servers, hooks and tools", []string{
-		".mcp.json", "mcp.json", "mcp-config.json", "mcp_config.json", ".claude", ".claude.json", "claude_desktop_config.json", ".cursor", ".gemini",
+		".mcp.json", "mcp.json", "mcp-config.json", "mcp_config.json", ".claude", ".claude.json", "claude_desktop_config.json", ".cursor",
+		".gemini",
 		".codex", ".codeium", ".windsurf", ".continue", ".roo", ".cline", ".clinerules/hooks", "cline_mcp_settings.json", ".copilot",
-		".github/hooks", ".junie", ".kiro", ".amazonq", ".aws/amazonq", ".opencode", "opencode.json", "opencode.jsonc", ".config/opencode", ".crush",
+		".github/hooks", ".junie", ".kiro", ".amazonq", ".aws/amazonq", ".opencode", "opencode.json", "opencode.jsonc", ".config/opencode",
+		".crush",
 		"crush.json", ".crush.json", ".config/crush", ".goose", ".config/goose", "block/goose/config", ".qwen", ".lmstudio", ".mcphost.yml",
 		".mcphost.json", ".aider.conf.yml", ".trae", ".augment", ".factory", ".agents",
 	}},
 	{"an editor runs its tasks, or takes from it which programs to start", []string{
-		".vscode", "*.code-workspace", ".vscode-server", ".config/code/user", "application support/code/user", "appdata/roaming/code/user", ".vs", ".idea", ".run", "*.run.xml", ".fleet", ".zed", ".config/zed", ".theia",
+		".vscode", "*.code-workspace", ".vscode-server", ".config/code/user", "application support/code/user", "appdata/roaming/code/user",
+		".vs", ".idea", ".run", "*.run.xml", ".fleet", ".zed", ".config/zed", ".theia",
 	}},
 	{"a container is built and commands run on the host when the folder is opened", []string{".devcontainer", ".devcontainer.json"}},
 	{"an editor or debugger runs it when it starts", []string{
-		".vimrc", "_vimrc", ".gvimrc", ".exrc", ".nvimrc", ".nvim.lua", ".vim", ".config/nvim", ".emacs", ".emacs.d", ".config/emacs", ".dir-locals.el",
+		".vimrc", "_vimrc", ".gvimrc", ".exrc", ".nvimrc", ".nvim.lua", ".vim", ".config/nvim", ".emacs", ".emacs.d", ".config/emacs",
+		".dir-locals.el",
 		".config/helix", ".helix", ".gdbinit", ".gdbearlyinit", ".lldbinit", ".pdbrc",
 	}},
 	{"an interpreter runs it when it starts", []string{
@@ -81,7 +85,8 @@ var groups = []struct {
 	}},
 
 	{"a package manager takes from it what to fetch and which program runs scripts", []string{
-		".npmrc", ".yarnrc", ".yarnrc.yml", ".yarn/releases", ".yarn/plugins", ".pnpmfile.cjs", ".pnpmfile.js", ".pnp.cjs", ".bunfig.toml", "bunfig.toml",
+		".npmrc", ".yarnrc", ".yarnrc.yml", ".yarn/releases", ".yarn/plugins", ".pnpmfile.cjs", ".pnpmfile.js", ".pnp.cjs", ".bunfig.toml",
+		"bunfig.toml",
 		".pip", "pip.conf", "pip.ini", ".config/pip", ".config/uv", ".condarc", ".gemrc", ".bundle", ".cargo", ".config/go/env",
 		".gradle", "gradle/wrapper", ".mvn", ".m2", ".config/composer", "nuget.config", ".config/nix", "etc/nix", "etc/apt",
 	}},
@@ -92,7 +97,8 @@ var groups = []struct {
 	{"programs in it are found by their name alone", []string{".local/bin"}},
 
 	{"the desktop starts it at log-in, or offers it by a click", []string{
-		".config/autostart", "etc/xdg/autostart", ".local/share/applications", ".local/share/dbus-1", ".xinitrc", ".xsession", ".xsessionrc", ".xprofile", ".xserverrc",
+		".config/autostart", "etc/xdg/autostart", ".local/share/applications", ".local/share/dbus-1", ".xinitrc", ".xsession", ".xsessionrc",
+		".xprofile", ".xserverrc",
 		".config/plasma-workspace", ".config/i3", ".config/sway", ".config/hypr", ".config/openbox", ".config/awesome", ".config/bspwm",
 	}},
 	{"systemd starts it", []string{".config/systemd", ".local/share/systemd", "etc/systemd", "lib/systemd"}},
@@ -101,7 +107,9 @@ var groups = []struct {
 	{"cron runs it", []string{
 		"crontab", "crontabs", "anacrontab", "cron.d", "cron.hourly", "cron.daily", "cron.weekly", "cron.monthly", "spool/cron", "spool/at",
 	}},
-	{"the system starts it", []string{"init.d", "rc.d", "rc.local", "inittab", "udev/rules.d", "modprobe.d", "update-motd.d", "networkmanager/dispatcher.d"}},
+	{"the system starts it", []string{
+		"init.d", "rc.d", "rc.local", "inittab", "udev/rules.d", "modprobe.d", "update-motd.d", "networkmanager/dispatcher.d",
+	}},
 	{"the loader puts the libraries it names into every program", []string{"ld.so.preload", "ld.so.conf", "ld.so.conf.d"}},
 	{"it says who may become root, or log in", []string{
 		"sudoers", "sudoers.d", "doas.conf", "polkit-1", "pam.d", "pam.conf", "etc/passwd", "etc/shadow", "etc/group", "etc/gshadow",

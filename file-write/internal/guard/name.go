@@ -1,23 +1,25 @@
-package executable
+package guard
 
 import (
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/multiollama/mcp-server/file-write/internal/spelling"
-	"github.com/multiollama/mcp-server/shared/fault"
 )
 
 // Name judges the last component of a path, which need not exist. Case, dots and
 // spaces at the end, and alternate streams of Windows (x.exe::$DATA, x.txt:y.exe) are
 // seen through; only the last extension counts, as in x.txt.exe. A refusal is
 // fault.Forbidden with the mimeType and what it was recognized_by in its details.
-func (g Guard) Name(base string) *fault.Error {
+func (g Executables) Name(base string) error {
 	for part := range strings.SplitSeq(base, ":") {
-		for _, row := range rowsOf(spelling.Plain(part)) {
-			if !g.opened[row.MIME] {
-				return finding{row.MIME, "the name " + shown(base) + " is that of a file which can be run: " + row.Why, "its extension " + row.Ext}.
+		plain := Plain(part)
+		ext, short := lastExtension(plain), IsShort(plain)
+		for _, row := range extensions {
+			// An 8.3 name, which has at most three letters of the extension, may mean several.
+			speaks := row.plain == ext || short && len(row.plain) > 4 && row.plain[:4] == ext
+			if speaks && !g.opened[row.MIME] {
+				what := "the name " + shown(base, longestName) + " is that of a file which can be run: " + row.Why
+				return finding{row.MIME, what, "its extension " + row.Ext}.
 					refusal("Use the extension of what it is as text, or .txt").With("name", base)
 			}
 		}
@@ -25,24 +27,12 @@ func (g Guard) Name(base string) *fault.Error {
 	return nil
 }
 
-// rowsOf are the rows that speak of a plain name. An 8.3 name, which has at most
-// three letters of the extension, may mean several.
-func rowsOf(plain string) []Row {
-	ext, short := extension(plain), spelling.IsShort(plain)
-	var rows []Row
-	for _, row := range names {
-		if row.plain == ext || short && len(row.plain) > 4 && row.plain[:4] == ext {
-			rows = append(rows, row)
-		}
-	}
-	return rows
-}
-
-// extension is the last one; a shared library may have its version behind it, as in
+// lastExtension is the one that counts; a shared library may have its version behind it, as in
 // libz.so.1.3.
-func extension(plain string) string {
+func lastExtension(plain string) string {
 	ext := path.Ext(plain)
 	rest := plain
+	isVersion := func(ext string) bool { return len(ext) > 1 && strings.Trim(ext[1:], "0123456789") == "" }
 	for isVersion(path.Ext(rest)) {
 		rest = strings.TrimSuffix(rest, path.Ext(rest))
 	}
@@ -52,12 +42,8 @@ func extension(plain string) string {
 	return ext
 }
 
-func isVersion(ext string) bool {
-	return len(ext) > 1 && strings.Trim(ext[1:], "0123456789") == ""
-}
-
-// Row is one extension of files that can be run.
-type Row struct {
+// Extension is one extension of files that can be run.
+type Extension struct {
 	Ext  string // as it is usually written, with its dot
 	MIME string // the type that opens it
 	Why  string // what runs it
@@ -65,14 +51,14 @@ type Row struct {
 	plain string // Ext in its plain form
 }
 
-// Table is the extensions that are refused, for documents and doctor.
-func Table() []Row { return slices.Clone(names) }
+// Extensions are the ones that are refused, for documents and doctor.
+func Extensions() []Extension { return slices.Clone(extensions) }
 
-// names is the table. Not in it, on purpose: source code of any language (.js .py
+// extensions is the table. Not in it, on purpose: source code of any language (.js .py
 // .rb .pl .vb .applescript); .out, .bin and .o, which say nothing; .ko, which is also
 // Korean; .inf, which runs only on being installed; documents that may hold macros,
 // which ask first.
-var names = rows([]Row{
+var extensions = withPlain([]Extension{
 	{Ext: ".exe", MIME: portable, Why: "Windows runs it"},
 	{Ext: ".dll", MIME: portable, Why: "Windows loads it into programs, also because it lies beside them"},
 	{Ext: ".sys", MIME: portable, Why: "a driver of Windows"},
@@ -167,9 +153,10 @@ var names = rows([]Row{
 })
 
 // rows adds the plain form of each extension.
-func rows(table []Row) []Row {
+// withPlain fills in the plain form of each extension.
+func withPlain(table []Extension) []Extension {
 	for i := range table {
-		table[i].plain = spelling.Plain(table[i].Ext)
+		table[i].plain = Plain(table[i].Ext)
 	}
 	return table
 }

@@ -1,4 +1,4 @@
-package executable_test
+package guard_test
 
 import (
 	"errors"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/multiollama/mcp-server/file-write/internal/executable"
+	"github.com/multiollama/mcp-server/file-write/internal/guard"
 	"github.com/multiollama/mcp-server/shared/fault"
 )
 
@@ -95,16 +95,16 @@ var contents = []struct{ what, content, mime, mark string }{
 func TestContentThatCanBeRunIsRefusedAndItsTypeOpensIt(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range contents {
-		err := executable.Guard{}.Content([]byte(c.content))
+		err := guard.Executables{}.Content([]byte(c.content))
 		if err == nil || !errors.Is(err, fault.Forbidden) {
 			t.Errorf("%s: %v, want %s", c.what, err, fault.Forbidden)
 			continue
 		}
-		if err.Details["mimeType"] != c.mime || err.Details["recognized_by"] != c.mark {
-			t.Errorf("%s: %v, want %s by %s", c.what, err.Details, c.mime, c.mark)
+		if fault.From(err).Details["mimeType"] != c.mime || fault.From(err).Details["recognized_by"] != c.mark {
+			t.Errorf("%s: %v, want %s by %s", c.what, fault.From(err).Details, c.mime, c.mark)
 		}
-		if !strings.Contains(err.Do, "--allow-mime "+c.mime) {
-			t.Errorf("%s: nothing says how to allow it: %s", c.what, err.Do)
+		if !strings.Contains(fault.From(err).Do, "--allow-mime "+c.mime) {
+			t.Errorf("%s: nothing says how to allow it: %s", c.what, fault.From(err).Do)
 		}
 		if err := opened(t, c.mime).Content([]byte(c.content)); err != nil {
 			t.Errorf("%s: not opened by its type: %v", c.what, err)
@@ -114,16 +114,16 @@ func TestContentThatCanBeRunIsRefusedAndItsTypeOpensIt(t *testing.T) {
 		}
 		seen[c.mark] = true
 	}
-	for _, mark := range executable.SignatureMarks() {
+	for _, mark := range guard.SignatureMarks() {
 		if !seen[mark] {
 			t.Errorf("no test shows %q", mark)
 		}
 	}
 }
 
-func opened(t *testing.T, types ...string) executable.Guard {
+func opened(t *testing.T, types ...string) guard.Executables {
 	t.Helper()
-	g, err := executable.New(types)
+	g, err := guard.NewExecutables(types)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,16 +131,16 @@ func opened(t *testing.T, types ...string) executable.Guard {
 }
 
 // openedBut opens every type but one.
-func openedBut(t *testing.T, mime string) executable.Guard {
+func openedBut(t *testing.T, mime string) guard.Executables {
 	t.Helper()
-	return opened(t, slices.DeleteFunc(executable.Types(), func(other string) bool { return other == mime })...)
+	return opened(t, slices.DeleteFunc(guard.Types(), func(other string) bool { return other == mime })...)
 }
 
 func TestEveryInterpreterGivesItsScriptsAType(t *testing.T) {
-	for program, mime := range executable.Interpreters() {
+	for program, mime := range guard.Interpreters() {
 		for _, line := range []string{"#!/usr/bin/" + program, "#!/usr/bin/env " + program + "\n", "#!/opt/bin/" + program + "-3.1 -x\n"} {
-			err := executable.Guard{}.Content([]byte(line))
-			if err == nil || err.Details["mimeType"] != mime {
+			err := guard.Executables{}.Content([]byte(line))
+			if err == nil || fault.From(err).Details["mimeType"] != mime {
 				t.Errorf("%q: %v, want %s", line, err, mime)
 			}
 		}
@@ -177,7 +177,7 @@ func TestContentThatIsNotRunByItselfIsWritten(t *testing.T) {
 		{"the other", "\xff\xfe"},
 		{"an odd byte in UTF-16", "\xff\xfe#\x00!"},
 	} {
-		if err := (executable.Guard{}).Content([]byte(c.content)); err != nil {
+		if err := (guard.Executables{}).Content([]byte(c.content)); err != nil {
 			t.Errorf("%s: %v", c.what, err)
 		}
 	}
@@ -185,7 +185,7 @@ func TestContentThatIsNotRunByItselfIsWritten(t *testing.T) {
 
 func TestAnArchiveBehindAScriptIsFoundThoughTheScriptIsAllowed(t *testing.T) {
 	both := "#!/bin/sh\nexec java -jar $0\n" + member("META-INF/MANIFEST.MF")
-	if err := opened(t, "application/x-sh").Content([]byte(both)); err == nil || err.Details["mimeType"] != "application/java-archive" {
+	if err := opened(t, "application/x-sh").Content([]byte(both)); err == nil || fault.From(err).Details["mimeType"] != "application/java-archive" {
 		t.Errorf("only the script was looked at: %v", err)
 	}
 	if err := opened(t, "application/x-sh", "application/java-archive").Content([]byte(both)); err != nil {

@@ -1,28 +1,18 @@
-// Package protected says which paths are protected: a file there can run code later,
-// on an occasion at which nobody asks for it.
-//
-// It refuses to look at content, that of a HEAD of git aside, and to be told more than
-// a path: what is protected is protected whether it exists or not, and everything beneath
-// it too. The person who runs the server opens one thing after the other; a name that
-// opens a directory does not open what is protected for itself deeper down. It touches
-// memory only.
-package protected
+package guard
 
 import (
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/multiollama/mcp-server/file-write/internal/spelling"
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/glob"
-	"github.com/multiollama/mcp-server/shared/text"
 )
 
-// Guard refuses what the table protects. The zero Guard refuses all of it.
-type Guard struct{ opened []opening }
+// Protected refuses what the table protects. The zero value refuses all of it.
+type Protected struct{ opened []opening }
 
 // opening is one thing that is not protected after all.
 type opening struct {
@@ -30,19 +20,19 @@ type opening struct {
 	byName  bool // against the name of what is protected rather than a path
 }
 
-// New is a Guard that lets through what the globs in allow match, case aside: one
+// NewProtected lets through what the globs in allow match, case aside: one
 // without a slash is matched against the name of what is protected, at any depth, one
 // with a slash against the path, from the allowed directory, of that or of something
 // beneath it. What lies beneath an opened directory is open with it, except what is
 // protected for itself: .vscode does not open .vscode/.git, though .vscode/** does,
 // since that matches it. A glob that cannot be read, or could match nothing, is
 // fault.Misconfigured.
-func New(allow []string) (Guard, error) {
-	var g Guard
+func NewProtected(allow []string) (Protected, error) {
+	var g Protected
 	for _, given := range allow {
 		o, err := newOpening(given)
 		if err != nil {
-			return Guard{}, fault.New(fault.Misconfigured, "the pattern "+shown(given)+" cannot be used: "+fault.From(err).Msg,
+			return Protected{}, fault.New(fault.Misconfigured, "the pattern "+shown(given, longestPath)+" cannot be used: "+fault.From(err).Msg,
 				"Correct --allow-protected").With("pattern", given).Because(err)
 		}
 		g.opened = append(g.opened, o)
@@ -64,18 +54,17 @@ func newOpening(given string) (opening, error) {
 // directory on its way: none of them needs to exist. Case, normal forms, short names
 // of Windows (GIT~1), streams, and dots and spaces at the end are seen through. A
 // refusal is fault.Forbidden with the path, and under protected the pattern and why,
-// in its details. Where nothing is wrong the answer is nil; that nil is a
-// *fault.Error and must not be returned as an error unasked.
+// in its details.
 //
 // What stands above the allowed directory is not in rel and so not looked at: who
 // allows ~/.config has allowed ~/.config/autostart, unless the caller passes a path
 // that begins further up.
-func (g Guard) Judge(rel string) *fault.Error {
+func (g Protected) Judge(rel string) error {
 	way := components(rel)
 	for end := 1; end <= len(way); end++ {
 		for _, r := range rules() {
 			if r.match(way[:end]) && !g.opens(way, end) {
-				return refusal(rel, r.Row)
+				return refusal(rel, r.Path)
 			}
 		}
 	}
@@ -86,7 +75,7 @@ func (g Guard) Judge(rel string) *fault.Error {
 // or path, or something beneath it on the way by its path. A name opens nothing beneath
 // what is protected: .vscode must not open .git/.vscode. Only what is spelled out is
 // open: a short name may mean another file.
-func (g Guard) opens(way []string, end int) bool {
+func (g Protected) opens(way []string, end int) bool {
 	for _, o := range g.opened {
 		if o.byName {
 			if o.pattern.Match(way[end-1]) {
@@ -103,8 +92,8 @@ func (g Guard) opens(way []string, end int) bool {
 	return false
 }
 
-func refusal(rel string, r Row) *fault.Error {
-	return fault.New(fault.Forbidden, "the path "+shown(rel)+" is protected, since "+r.Why,
+func refusal(rel string, r Path) error {
+	return fault.New(fault.Forbidden, "the path "+shown(rel, longestPath)+" is protected, since "+r.Why,
 		"Leave it to the person who runs this server, or ask them for --allow-protected with a pattern that names it").
 		With("path", rel).With("protected", map[string]any{"pattern": r.Pattern, "why": r.Why})
 }
@@ -115,13 +104,57 @@ func components(rel string) []string {
 	var way []string
 	for name := range strings.SplitSeq(strings.ReplaceAll(rel, `\`, "/"), "/") {
 		if name != "" && name != "." {
-			way = append(way, spelling.Plain(name))
+			way = append(way, Plain(name))
 		}
 	}
 	return way
 }
 
-const longestShown = 256 // bytes of a path in a message
+// rule is a row of the table, ready to be matched.
+type rule struct {
+	Path
+	parts []part
+}
 
-// shown is a path as messages carry it: quoted and cut when long.
-func shown(rel string) string { return strconv.Quote(text.Cut(rel, longestShown)) }
+// part is one component of a pattern.
+type part struct {
+	name  string       // in its plain form, or ""
+	shape glob.Pattern // where it is more than a name
+}
+
+// rules is the table, compiled once; it never changes.
+var rules = sync.OnceValue(func() []rule {
+	var all []rule
+	for _, row := range Paths() {
+		r := rule{Path: row}
+		for text := range strings.SplitSeq(row.Pattern, "/") {
+			p := part{name: Plain(text)}
+			if strings.ContainsAny(text, `*?[{\`) {
+				shape, err := glob.CompileFold(text)
+				if err != nil { // only the table could hold such a pattern
+					panic("protected: " + text + ": " + err.Error())
+				}
+				p = part{shape: shape}
+			}
+			r.parts = append(r.parts, p)
+		}
+		all = append(all, r)
+	}
+	return all
+})
+
+// match reports whether way ends in what the rule names. A short name counts as the name
+// that it may have been made of. Of a name that is only known by its shape, the short name
+// is not known.
+func (r *rule) match(way []string) bool {
+	if len(way) < len(r.parts) {
+		return false
+	}
+	for i, name := range way[len(way)-len(r.parts):] {
+		p := r.parts[i]
+		if p.name == "" && !p.shape.Match(name) || p.name != "" && name != p.name && !IsShortOf(name, p.name) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,4 +1,4 @@
-package executable
+package guard
 
 // SignatureMarks are the marks of the table of signatures, in its order.
 func SignatureMarks() []string {

@@ -1,15 +1,20 @@
-// Package executable says whether content, or a name, is something that can be run.
+// Package guard refuses what could run code: content and names that are executable
+// ([Executables]), and paths at which a file is run later, on an occasion at which nobody
+// asks for it ([Protected]). The administrator opens both one by one.
 //
 // Content is judged by its first bytes, as operating systems judge it; a name by its
-// extension, as desktops and Windows do. What either finds is refused unless the
-// person who runs the server has opened its MIME type, one by one.
+// extension, as desktops and Windows do. Source code is not executable: what only runs
+// when somebody hands it to an interpreter or a compiler (.js, .py, Makefile) is what a
+// file server is for. A #! line is the difference, since with it the file asks to be run by
+// itself, and so is an executable bit. A type is opened by its full name, never by a
+// wildcard.
 //
-// It refuses to call source code executable: what only runs when somebody hands it
-// to an interpreter or a compiler (.js, .py, Makefile) is what a file server is for.
-// A #! line is the difference, since with it the file asks to be run by itself, and so is
-// an executable bit. And it refuses to decide by a wildcard: a type is opened by its full
-// name. It touches memory only.
-package executable
+// A path is protected whether it exists or not, and so is everything in it. Of content,
+// only that of a HEAD of git is looked at for it. Opening a directory does not open what is
+// protected for itself deeper down.
+//
+// The package accesses memory only.
+package guard
 
 import (
 	"bytes"
@@ -22,20 +27,20 @@ import (
 	"github.com/multiollama/mcp-server/shared/text"
 )
 
-// Head is how many bytes at the beginning of a file are enough for [Guard.Content],
+// Head is how many bytes at the beginning of a file are enough for [Executables.Content],
 // with two exceptions: the mark of an Apple disk image stands in the last 512 bytes of
 // the file, and an archive may keep what makes it a program further on. So whole
 // content is judged better where it is at hand.
 const Head = 64 << 10
 
-// Guard refuses what can be run. The zero Guard refuses all of it.
-type Guard struct{ opened map[string]bool }
+// Executables refuses what can be run. The zero value refuses all of it.
+type Executables struct{ opened map[string]bool }
 
-// New is a Guard that lets through the MIME types in allow, in any case and with
+// NewExecutables lets through the MIME types in allow, in any case and with
 // parameters left out; some other usual names of the same types are understood. A
 // type that is not in the tables is fault.Misconfigured: it would open nothing.
-func New(allow []string) (Guard, error) {
-	g := Guard{opened: map[string]bool{}}
+func NewExecutables(allow []string) (Executables, error) {
+	g := Executables{opened: map[string]bool{}}
 	known := Types()
 	for _, given := range allow {
 		essence, _, _ := strings.Cut(given, ";")
@@ -44,7 +49,7 @@ func New(allow []string) (Guard, error) {
 			mime = other
 		}
 		if !slices.Contains(known, mime) {
-			return Guard{}, fault.New(fault.Misconfigured, "there is no type "+shown(given)+" among those that can be run",
+			return Executables{}, fault.New(fault.Misconfigured, "there is no type "+shown(given, longestName)+" among those that can be run",
 				"Use one of "+strings.Join(known, ", ")).With("mimeType", given).With("known", known)
 		}
 		g.opened[mime] = true
@@ -75,7 +80,7 @@ var otherNames = map[string]string{
 // Types are the MIME types that can be opened, sorted.
 func Types() []string {
 	types := []string{script}
-	for _, row := range names {
+	for _, row := range extensions {
 		types = append(types, row.MIME)
 	}
 	for _, sign := range signatures {
@@ -89,39 +94,31 @@ func Types() []string {
 }
 
 // Judge is Content and then Name, and for a file that has an executable bit asks what
-// would run it. Like them it answers nil where nothing is wrong; that nil is a
-// *fault.Error and must not be returned as an error unasked.
-func (g Guard) Judge(base string, content []byte, bit bool) *fault.Error {
+// would run it: what the kernel runs itself was judged by Content, and all else the kernel
+// hands back to the shell, which runs it as a script, whatever it was meant to be.
+func (g Executables) Judge(base string, content []byte, bit bool) error {
 	err := g.Content(content)
-	if err == nil && bit {
-		err = g.withBit(content)
+	if err == nil && bit && !g.opened[shell] && !kernelRuns(content) {
+		err = finding{shell, "the file has an executable bit, and a shell runs any text in such a file as a script", "its mode"}.
+			refusal("Have a person take the bit away with chmod -x")
 	}
 	if err != nil {
-		return err.With("name", base)
+		return fault.From(err).With("name", base)
 	}
 	return g.Name(base)
 }
 
-// withBit judges content that Content let through, of a file that has an executable bit.
-// What the kernel runs itself was judged there. All else it hands back to the shell, which
-// runs it as a script of its own, whatever it was meant to be.
-func (g Guard) withBit(content []byte) *fault.Error {
-	if g.opened[shell] || bytes.HasPrefix(content, []byte("#!")) {
-		return nil
-	}
-	for _, sign := range signatures {
-		if slices.Contains([]string{elf, appImage, mach}, sign.mime) && sign.in(content) {
-			return nil
-		}
-	}
-	return finding{shell, "the file has an executable bit, and a shell runs any text in such a file as a script", "its mode"}.
-		refusal("Have a person take the bit away with chmod -x")
+// kernelRuns reports whether a kernel runs content itself, without a shell.
+func kernelRuns(content []byte) bool {
+	return bytes.HasPrefix(content, []byte("#!")) || slices.ContainsFunc(signatures, func(s signature) bool {
+		return (s.mime == elf || s.mime == appImage || s.mime == mach) && s.in(content)
+	})
 }
 
 // Content judges the beginning of a file ([Head]) or all of it, in the encoding it
 // has on disk. A refusal is fault.Forbidden with the mimeType and what it was
 // recognized_by in its details.
-func (g Guard) Content(content []byte) *fault.Error {
+func (g Executables) Content(content []byte) error {
 	if found, ok := scriptIn(content); ok && !g.opened[found.mime] {
 		return found.refusal("Leave out the line that begins with #!: such a file is run by naming its interpreter")
 	}
@@ -147,7 +144,10 @@ func (f finding) refusal(instead string) *fault.Error {
 		With("mimeType", f.mime).With("recognized_by", f.mark)
 }
 
-const longestShown = 128 // bytes of a name in a message
+// shown is a name or a path as messages carry it: quoted, and cut after that many bytes.
+func shown(name string, longest int) string { return strconv.Quote(text.Cut(name, longest)) }
 
-// shown is a name as messages carry it: quoted and cut when long.
-func shown(name string) string { return strconv.Quote(text.Cut(name, longestShown)) }
+const (
+	longestName = 128
+	longestPath = 256
+)

@@ -1,9 +1,9 @@
-package spelling_test
+package guard_test
 
 import (
 	"testing"
 
-	"github.com/multiollama/mcp-server/file-write/internal/spelling"
+	"github.com/multiollama/mcp-server/file-write/internal/guard"
 )
 
 func TestNamesThatMayBeOneFileHaveOnePlainForm(t *testing.T) {
@@ -28,7 +28,7 @@ func TestNamesThatMayBeOneFileHaveOnePlainForm(t *testing.T) {
 		{"a leading colon begins no stream", ":x", ":x"},
 		{"only dots are nothing", "..", ""},
 	} {
-		if got := spelling.Plain(c.written); got != c.plain {
+		if got := guard.Plain(c.written); got != c.plain {
 			t.Errorf("%s: %q is %q, want %q", c.what, c.written, got, c.plain)
 		}
 	}
@@ -56,7 +56,7 @@ func TestAShortNameIsKnownByTheNameItWasMadeOf(t *testing.T) {
 		{"nor one that is too long", "gitmodul~1", ".gitmodules", false},
 		{"nor the name itself", ".git", ".git", false},
 	} {
-		if got := spelling.IsShortOf(c.short, c.long); got != c.want {
+		if got := guard.IsShortOf(c.short, c.long); got != c.want {
 			t.Errorf("%s: %s of %s is %v", c.what, c.short, c.long, got)
 		}
 	}
@@ -69,11 +69,11 @@ func FuzzPlain(f *testing.F) {
 		f.Add(seed, ".gitmodules")
 	}
 	f.Fuzz(func(t *testing.T, name, long string) {
-		plain := spelling.Plain(name)
-		if again := spelling.Plain(plain); again != plain {
+		plain := guard.Plain(name)
+		if again := guard.Plain(plain); again != plain {
 			t.Errorf("%q is %q and then %q", name, plain, again)
 		}
-		if spelling.IsShortOf(plain, spelling.Plain(long)) && !spelling.IsShort(plain) {
+		if guard.IsShortOf(plain, guard.Plain(long)) && !guard.IsShort(plain) {
 			t.Errorf("%q is the short name of %q without being one", plain, long)
 		}
 	})

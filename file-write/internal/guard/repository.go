@@ -1,12 +1,9 @@
-package protected
+package guard
 
 import (
 	"bytes"
 	"slices"
 	"strings"
-
-	"github.com/multiollama/mcp-server/file-write/internal/spelling"
-	"github.com/multiollama/mcp-server/shared/fault"
 )
 
 // Git takes a directory of any name for a repository, and runs the programs that its
@@ -15,13 +12,11 @@ import (
 // no file with these bytes comes to be called HEAD, in whatever order the other parts
 // were made; and beside a HEAD that is there already none of the parts is changed.
 
-// parts are what makes a repository, in their plain form.
-func parts() []string {
-	return []string{"head", "config", "config.worktree", "hooks", "commondir", "objects", "refs"}
-}
+// repositoryParts are what makes a repository, in their plain form.
+var repositoryParts = []string{"head", "config", "config.worktree", "hooks", "commondir", "objects", "refs"}
 
-// Parts is the row of the table for [Guard.JudgeHead] and [Guard.JudgePart].
-var Parts = Row{
+// Repository is the row of the table for [Protected.JudgeHead] and [Protected.JudgePart].
+var Repository = Path{
 	Pattern: "HEAD config config.worktree hooks commondir objects refs, in a directory with a valid HEAD",
 	Why:     "git takes a directory with a valid HEAD for a repository, and runs its hooks and the commands of its config",
 }
@@ -38,32 +33,28 @@ func IsHead(content []byte) bool {
 
 // JudgeHead refuses to let content be that of the file rel, relative as for Judge, if git
 // would take it for the HEAD of a repository.
-func (g Guard) JudgeHead(rel string, content []byte) *fault.Error {
+func (g Protected) JudgeHead(rel string, content []byte) error {
 	way := components(rel)
 	if len(way) == 0 || way[len(way)-1] != "head" || !IsHead(content) || g.opens(way, len(way)) {
 		return nil
 	}
-	return partRefusal(rel)
+	return refusal(rel, Repository)
 }
 
 // JudgePart refuses a path on whose way something is, or would be, a part of a repository.
 // headed says whether the directory so many levels above rel has a valid HEAD; it is asked
 // only about directories of something that is called like a part.
-func (g Guard) JudgePart(rel string, headed func(up int) bool) *fault.Error {
+func (g Protected) JudgePart(rel string, headed func(up int) bool) error {
 	names := strings.Split(rel, "/")
 	for i, name := range names {
-		if !isPart(spelling.Plain(name)) || !headed(len(names)-i) {
+		plain := Plain(name)
+		isPart := func(part string) bool { return plain == part || IsShortOf(plain, part) }
+		if !slices.ContainsFunc(repositoryParts, isPart) || !headed(len(names)-i) {
 			continue
 		}
 		if !g.opens(components(rel), len(components(strings.Join(names[:i+1], "/")))) {
-			return partRefusal(rel)
+			return refusal(rel, Repository)
 		}
 	}
 	return nil
 }
-
-func isPart(plain string) bool {
-	return slices.ContainsFunc(parts(), func(part string) bool { return plain == part || spelling.IsShortOf(plain, part) })
-}
-
-func partRefusal(rel string) *fault.Error { return refusal(rel, Parts) }

@@ -1,11 +1,9 @@
-// Package spelling says which name a file system may understand when it is given
-// another: rules that speak of names are asked about what the name means, not about
-// how it is written.
-//
-// It refuses to ask the file system. What is a second name on any system is one
-// here on all of them, since a Linux server may write to a disk that came from
-// Windows or a Mac; a rule is then kept once too often rather than once too rarely.
-package spelling
+package guard
+
+// A rule that speaks of a name must also apply to the other names by which a file system
+// finds the same file. What is an alias on any system is one here on all of them, and the
+// file system is not asked, since a Linux server may write to a disk that came from Windows
+// or a Mac: a rule is then applied once too often rather than once too rarely.
 
 import (
 	"path"
@@ -28,21 +26,16 @@ func Plain(component string) string {
 	return strings.TrimRight(folded, ". ")
 }
 
-// fold is the letter that r is compared as, or -1 where r is ignored.
+// fold is the letter that r is compared as, or -1 where HFS+ leaves it out of a
+// comparison, as git lists such code points in next_hfs_char of utf8.c.
 func fold(r rune) rune {
 	switch {
 	case r == '\u017f':
 		return 's'
-	case ignored(r):
+	case '\u200c' <= r && r <= '\u200f', '\u202a' <= r && r <= '\u202e', '\u206a' <= r && r <= '\u206f', r == '\ufeff':
 		return -1
 	}
 	return unicode.ToLower(r)
-}
-
-// ignored are the code points that HFS+ leaves out of a comparison, as git lists
-// them in next_hfs_char of utf8.c.
-func ignored(r rune) bool {
-	return '\u200c' <= r && r <= '\u200f' || '\u202a' <= r && r <= '\u202e' || '\u206a' <= r && r <= '\u206f' || r == '\ufeff'
 }
 
 // The parts of an 8.3 name, in bytes.
@@ -67,12 +60,22 @@ func IsShortOf(plain, long string) bool {
 	if !ok {
 		return false
 	}
-	longStem, longExt := shortParts(long)
-	if ext != longExt {
+	// Windows makes a short name of the stem without dots and spaces, leading dots of the
+	// name left out, and of three bytes of extension.
+	long = strings.TrimLeft(long, ".")
+	dotted := path.Ext(long)
+	stem := strings.NewReplacer(".", "", " ", "").Replace(long[:len(long)-len(dotted)])
+	longExt := strings.TrimPrefix(dotted, ".")
+	if ext != longExt[:min(len(longExt), shortExt)] {
 		return false
 	}
-	room := shortStem - (len(plain) - len(head) - len(path.Ext(plain))) // what ~NN leaves
-	return head == longStem[:min(len(longStem), room, shortHead)] || isHashOf(head, longStem)
+	left := shortStem - (len(plain) - len(head) - len(path.Ext(plain))) // what ~NN leaves
+	if head == stem[:min(len(stem), left, shortHead)] {
+		return true
+	}
+	// After four names with the same beginning, NTFS takes a hash.
+	n := min(len(stem), hashHead)
+	return len(head) == n+4 && head[:n] == stem[:n] && strings.Trim(head[n:], "0123456789abcdef") == ""
 }
 
 // cutShort splits a short name into what stands before the tilde and the extension
@@ -84,20 +87,4 @@ func cutShort(plain string) (head, ext string, ok bool) {
 	ok = found && head != "" && number != "" && len(head) <= shortHead && len(stem) <= shortStem &&
 		len(dotted) <= 1+shortExt && strings.Trim(number, "0123456789") == ""
 	return head, strings.TrimPrefix(dotted, "."), ok
-}
-
-// shortParts is what Windows makes a short name of: no leading dots, no other dots
-// and spaces in the stem, three bytes of extension.
-func shortParts(long string) (stem, ext string) {
-	long = strings.TrimLeft(long, ".")
-	dotted := path.Ext(long)
-	stem = strings.NewReplacer(".", "", " ", "").Replace(long[:len(long)-len(dotted)])
-	ext = strings.TrimPrefix(dotted, ".")
-	return stem, ext[:min(len(ext), shortExt)]
-}
-
-// isHashOf finds the form that NTFS takes after four names with the same beginning.
-func isHashOf(head, longStem string) bool {
-	n := min(len(longStem), hashHead)
-	return len(head) == n+4 && head[:n] == longStem[:n] && strings.Trim(head[n:], "0123456789abcdef") == ""
 }

@@ -1,4 +1,4 @@
-package protected_test
+package guard_test
 
 import (
 	"errors"
@@ -6,27 +6,27 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/multiollama/mcp-server/file-write/internal/protected"
+	"github.com/multiollama/mcp-server/file-write/internal/guard"
 	"github.com/multiollama/mcp-server/shared/fault"
 )
 
 // protectedBy is the pattern that refuses rel, or "".
-func protectedBy(t *testing.T, g protected.Guard, rel string) string {
+func protectedBy(t *testing.T, g guard.Protected, rel string) string {
 	t.Helper()
 	err := g.Judge(rel)
 	if err == nil {
 		return ""
 	}
-	told, _ := err.Details["protected"].(map[string]any)
-	if !errors.Is(err, fault.Forbidden) || err.Details["path"] != rel || told["why"] == "" || !strings.Contains(err.Msg, fmt.Sprint(told["why"])) {
-		t.Errorf("%q is refused without a reason: %v %v", rel, err, err.Details)
+	told, _ := fault.From(err).Details["protected"].(map[string]any)
+	if !errors.Is(err, fault.Forbidden) || fault.From(err).Details["path"] != rel || told["why"] == "" || !strings.Contains(fault.From(err).Msg, fmt.Sprint(told["why"])) {
+		t.Errorf("%q is refused without a reason: %v %v", rel, err, fault.From(err).Details)
 	}
 	return fmt.Sprint(told["pattern"])
 }
 
-func opened(t *testing.T, allow ...string) protected.Guard {
+func openedPaths(t *testing.T, allow ...string) guard.Protected {
 	t.Helper()
-	g, err := protected.New(allow)
+	g, err := guard.NewProtected(allow)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func opened(t *testing.T, allow ...string) protected.Guard {
 
 func TestEveryRowOfTheTableProtectsWhatItNames(t *testing.T) {
 	seen := map[string]bool{}
-	for _, row := range protected.Table() {
+	for _, row := range guard.Paths() {
 		if seen[row.Pattern] || row.Why == "" {
 			t.Errorf("%q stands twice, or without a reason", row.Pattern)
 		}
@@ -46,11 +46,11 @@ func TestEveryRowOfTheTableProtectsWhatItNames(t *testing.T) {
 			strings.ReplaceAll(name, "s", "\u017f"), strings.ReplaceAll(name, "k", "\u212a"), strings.ReplaceAll(name, "/", "::$INDEX_ALLOCATION/"),
 			strings.ReplaceAll(name, "/", ". /"), strings.ReplaceAll(name, "/", "//./"), strings.ReplaceAll(name, "/", `\`), "\u200c" + name,
 		} {
-			if got := protectedBy(t, protected.Guard{}, rel); got != row.Pattern {
+			if got := protectedBy(t, guard.Protected{}, rel); got != row.Pattern {
 				t.Errorf("%q is protected by %q, want %q", rel, got, row.Pattern)
 			}
 		}
-		if by := protectedBy(t, opened(t, "**/"+row.Pattern), "a/"+name+"/x"); by != "" {
+		if by := protectedBy(t, openedPaths(t, "**/"+row.Pattern), "a/"+name+"/x"); by != "" {
 			t.Errorf("%q is not opened by its own pattern: %s protects it", row.Pattern, by)
 		}
 	}
@@ -84,7 +84,7 @@ func TestThingsAreProtectedWhateverTheirSpelling(t *testing.T) {
 		{"a workflow", ".github/workflows/ci.yml", ".github/workflows"},
 		{"a table of cron", "var/spool/cron/crontabs/root", "spool/cron"},
 	} {
-		if got := protectedBy(t, protected.Guard{}, c.rel); got != c.by {
+		if got := protectedBy(t, guard.Protected{}, c.rel); got != c.by {
 			t.Errorf("%s: %q is protected by %q, want %q", c.what, c.rel, got, c.by)
 		}
 	}
@@ -98,7 +98,7 @@ func TestWhatSomebodyRunsByNameIsNotProtected(t *testing.T) {
 		"git/hooks/x", "hooks/pre-commit", "git", "ssh/config", "vscode/settings.json", "a.git.txt", "src/code/user/a.go", "config.fish", "fish/config.fish",
 		"etc/hosts", "passwd", "profile", "docs/cron.md", "weights.pth", "x/.gitx/hooks", "bashrc", "GIT~", "GIT~A", "GOT~1", "g~1", "gitx~1", "MCP~1.TXT", "launch.json",
 	} {
-		if by := protectedBy(t, protected.Guard{}, rel); by != "" {
+		if by := protectedBy(t, guard.Protected{}, rel); by != "" {
 			t.Errorf("%q is protected by %q", rel, by)
 		}
 	}
@@ -130,7 +130,7 @@ func TestAPatternOpensOneThing(t *testing.T) {
 		{"a name of dots is a name", "a/.npmrc", []string{"a/.npmrc", "a/./.npmrc"}, []string{"a/.../.npmrc"}},
 		{"everything", "**", []string{".git/config", "a/.ssh/authorized_keys"}, nil},
 	} {
-		g := opened(t, c.allow)
+		g := openedPaths(t, c.allow)
 		for _, rel := range c.open {
 			if by := protectedBy(t, g, rel); by != "" {
 				t.Errorf("%s: %q does not open %q: %s", c.what, c.allow, rel, by)
@@ -146,22 +146,22 @@ func TestAPatternOpensOneThing(t *testing.T) {
 
 func TestAPatternThatOpensNothingStopsTheStart(t *testing.T) {
 	for _, pattern := range []string{"", "[", "./", "/", "/etc/sudoers", "~/.bashrc", "..", "../.npmrc", "a/../.npmrc", strings.Repeat("{a,b}", 30)} {
-		if _, err := protected.New([]string{".npmrc", pattern}); !errors.Is(err, fault.Misconfigured) {
+		if _, err := guard.NewProtected([]string{".npmrc", pattern}); !errors.Is(err, fault.Misconfigured) {
 			t.Errorf("%q: %v, want %s", pattern, err, fault.Misconfigured)
 		}
 	}
 }
 
-// FuzzJudge holds that nothing panics; that a refused path stays refused in any case,
+// FuzzProtectedPaths holds that nothing panics; that a refused path stays refused in any case,
 // with what Windows drops, beneath other directories and with more beneath it; and that
 // a guard that opens one thing never refuses more than one that opens nothing.
-func FuzzJudge(f *testing.F) {
+func FuzzProtectedPaths(f *testing.F) {
 	for _, rel := range []string{".git/config", "GIT~1", "a/.\u017f\u017fh/x", ".mcp.json. .", "CONFIG~1/fish", ".github/workflows/x", "x.run.xml", `a\.npmrc`, "\xff/.git", "..", "~1.~1"} {
 		f.Add(rel, ".vscode/**")
 	}
 	f.Fuzz(func(t *testing.T, rel, allow string) {
-		err := protected.Guard{}.Judge(rel)
-		if g, newErr := protected.New([]string{allow}); newErr == nil && err == nil && g.Judge(rel) != nil {
+		err := guard.Protected{}.Judge(rel)
+		if g, newErr := guard.NewProtected([]string{allow}); newErr == nil && err == nil && g.Judge(rel) != nil {
 			t.Errorf("%q is refused because %q is open", rel, allow)
 		}
 		if err == nil {
@@ -170,7 +170,7 @@ func FuzzJudge(f *testing.F) {
 		for _, other := range []string{
 			strings.ToUpper(rel), strings.ToLower(rel), rel + ".", rel + " .", rel + "::$DATA", rel + "\u200d", rel + "/x", "x/" + rel,
 		} {
-			if (protected.Guard{}).Judge(other) == nil {
+			if (guard.Protected{}).Judge(other) == nil {
 				t.Errorf("%q is refused, but %q is not", rel, other)
 			}
 		}

@@ -1,17 +1,17 @@
-package executable_test
+package guard_test
 
 import (
 	"errors"
 	"strings"
 	"testing"
 
-	"github.com/multiollama/mcp-server/file-write/internal/executable"
+	"github.com/multiollama/mcp-server/file-write/internal/guard"
 	"github.com/multiollama/mcp-server/shared/fault"
 )
 
 func TestEveryExtensionOfTheTableIsRefusedAndItsTypeOpensIt(t *testing.T) {
 	seen := map[string]bool{}
-	for _, row := range executable.Table() {
+	for _, row := range guard.Extensions() {
 		if seen[row.Ext] || row.Why == "" || !strings.HasPrefix(row.Ext, ".") {
 			t.Errorf("%q stands twice, or without a reason or dot", row.Ext)
 		}
@@ -20,8 +20,8 @@ func TestEveryExtensionOfTheTableIsRefusedAndItsTypeOpensIt(t *testing.T) {
 			"x" + row.Ext, "x" + strings.ToUpper(row.Ext), "x.txt" + row.Ext, row.Ext, "x" + row.Ext + ".", "x" + row.Ext + ". .",
 			"x" + row.Ext + "::$DATA", "x" + row.Ext + ":y", "x.txt:y" + row.Ext, "x.txt:y" + row.Ext + ":$DATA", "x" + row.Ext + "\u200c",
 		} {
-			err := executable.Guard{}.Name(name)
-			if err == nil || !errors.Is(err, fault.Forbidden) || err.Details["mimeType"] != row.MIME || err.Details["recognized_by"] != "its extension "+row.Ext {
+			err := guard.Executables{}.Name(name)
+			if err == nil || !errors.Is(err, fault.Forbidden) || fault.From(err).Details["mimeType"] != row.MIME || fault.From(err).Details["recognized_by"] != "its extension "+row.Ext {
 				t.Errorf("%q: %v, want %s", name, err, row.MIME)
 			}
 			if err := opened(t, row.MIME).Name(name); err != nil {
@@ -46,8 +46,8 @@ func TestNamesAreSeenThrough(t *testing.T) {
 		{"one with its whole extension", "EVIL~1.EXE", ".exe"},
 		{"a stream with a number", "notes:1.ps1", ".ps1"},
 	} {
-		err := executable.Guard{}.Name(c.name)
-		if err == nil || err.Details["recognized_by"] != "its extension "+c.ext {
+		err := guard.Executables{}.Name(c.name)
+		if err == nil || fault.From(err).Details["recognized_by"] != "its extension "+c.ext {
 			t.Errorf("%s: %q: %v, want %s", c.what, c.name, err, c.ext)
 		}
 	}
@@ -88,7 +88,7 @@ func TestNamesOfSourceAndDataAreWritten(t *testing.T) {
 		{"dots alone", ".."},
 		{"nothing", ""},
 	} {
-		if err := (executable.Guard{}).Name(c.name); err != nil {
+		if err := (guard.Executables{}).Name(c.name); err != nil {
 			t.Errorf("%s: %v", c.why, err)
 		}
 	}
@@ -101,11 +101,11 @@ func TestJudgeLooksAtContentBeforeTheName(t *testing.T) {
 		{"both", "x.exe", "\x7fELF", "the mark of ELF"},
 		{"neither", "notes.txt", "hello", ""},
 	} {
-		err := executable.Guard{}.Judge(c.name, []byte(c.content), false)
+		err := guard.Executables{}.Judge(c.name, []byte(c.content), false)
 		switch {
 		case c.by == "" && err != nil:
 			t.Errorf("%s: %v", c.what, err)
-		case c.by != "" && (err == nil || err.Details["recognized_by"] != c.by || err.Details["name"] != c.name):
+		case c.by != "" && (err == nil || fault.From(err).Details["recognized_by"] != c.by || fault.From(err).Details["name"] != c.name):
 			t.Errorf("%s: %v, want %s", c.what, err, c.by)
 		}
 	}
@@ -120,19 +120,19 @@ func TestTypesAreOpenedByTheirUsualNamesOneByOne(t *testing.T) {
 		t.Error("a script of another type is open too")
 	}
 	for _, bad := range []string{"", "*", "*/*", "application/*", "image/png", "x-sh"} {
-		_, err := executable.New([]string{"application/x-sh", bad})
+		_, err := guard.NewExecutables([]string{"application/x-sh", bad})
 		if !errors.Is(err, fault.Misconfigured) {
 			t.Errorf("%q: %v, want %s", bad, err, fault.Misconfigured)
 		}
 	}
-	if _, err := executable.New(nil); err != nil {
+	if _, err := guard.NewExecutables(nil); err != nil {
 		t.Errorf("nothing to open: %v", err)
 	}
 }
 
 func TestOtherNamesMeanTypesThatExist(t *testing.T) {
-	for other := range executable.OtherNames() {
-		if _, err := executable.New([]string{other}); err != nil {
+	for other := range guard.OtherNames() {
+		if _, err := guard.NewExecutables([]string{other}); err != nil {
 			t.Errorf("%s: %v", other, err)
 		}
 	}
@@ -149,9 +149,9 @@ func FuzzJudge(f *testing.F) {
 		f.Add(name, []byte("hello"))
 	}
 	f.Fuzz(func(t *testing.T, name string, content []byte) {
-		var g executable.Guard
+		var g guard.Executables
 		content, mark := content[:len(content):len(content)], []byte("\xef\xbb\xbf")
-		if err := g.Content(content); err != nil && err.Details["recognized_by"] == "it begins with #!" && content[0] == '#' && content[1] == '!' {
+		if err := g.Content(content); err != nil && fault.From(err).Details["recognized_by"] == "it begins with #!" && content[0] == '#' && content[1] == '!' {
 			if g.Content(append(mark, content...)) == nil {
 				t.Errorf("%q is no script behind a byte-order mark", content)
 			}
@@ -171,9 +171,9 @@ func FuzzJudge(f *testing.F) {
 }
 
 func TestAnExecutableBitMakesAScriptOfAnyText(t *testing.T) {
-	guards := map[string]executable.Guard{"nothing": {}}
+	guards := map[string]guard.Executables{"nothing": {}}
 	for _, mime := range []string{"application/x-sh", "text/x-python", "application/x-elf", "application/x-desktop", "application/java-archive"} {
-		g, err := executable.New([]string{mime})
+		g, err := guard.NewExecutables([]string{mime})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -201,7 +201,7 @@ func TestAnExecutableBitMakesAScriptOfAnyText(t *testing.T) {
 			t.Errorf("%s: refused without the bit: %v", c.what, err)
 		}
 		err := g.Judge("x", []byte(c.content), true)
-		if (err == nil) != c.written || err != nil && (!errors.Is(err, fault.Forbidden) || err.Details["mimeType"] != "application/x-sh") {
+		if (err == nil) != c.written || err != nil && (!errors.Is(err, fault.Forbidden) || fault.From(err).Details["mimeType"] != "application/x-sh") {
 			t.Errorf("%s: %v", c.what, err)
 		}
 	}
