@@ -13,7 +13,6 @@ import (
 	"github.com/multiollama/mcp-server/file-read/internal/lines"
 	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
-	"github.com/multiollama/mcp-server/shared/pages"
 	"github.com/multiollama/mcp-server/shared/text"
 	"github.com/multiollama/mcp-server/shared/toolkit"
 )
@@ -191,7 +190,7 @@ func windowOut(w lines.Window, want lines.Want) readOut {
 // valid is a text in which every run of bytes that are no character is one U+FFFD.
 func valid(content []byte) string {
 	if utf8.Valid(content) {
-		return pages.Text(content)
+		return toolkit.Text(content)
 	}
 	return strings.ToValidUTF8(string(content), "\uFFFD")
 }

@@ -21,7 +21,6 @@ import (
 
 	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
-	_ "github.com/multiollama/mcp-server/shared/pages" // before the packages that take memory when they are initialized
 	"github.com/multiollama/mcp-server/shared/restrict"
 	"github.com/multiollama/mcp-server/shared/settings"
 	"github.com/multiollama/mcp-server/shared/toolkit"

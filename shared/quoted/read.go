@@ -5,8 +5,6 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 	"unsafe"
-
-	"github.com/multiollama/mcp-server/shared/pages"
 )
 
 // Wrong is what keeps a text from being read.
@@ -103,7 +101,7 @@ func Text(raw []byte) string {
 	if bytes.IndexByte(body, '\\') < 0 {
 		return string(body)
 	}
-	out := pages.Room(len(body) + slack) // no escape is shorter than what it stands for
+	out := make([]byte, 0, len(body)+slack) // no escape is shorter than what it stands for
 	for len(body) > 0 {
 		out, body = appendText(out, body, len(body))
 	}

@@ -7,15 +7,14 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"github.com/multiollama/mcp-server/shared/pages"
 	"github.com/multiollama/mcp-server/shared/quoted"
 )
 
 // Encoder writes messages, in room that it uses again. The zero Encoder is ready.
-type Encoder struct{ lines pages.Kept }
+type Encoder struct{ lines Buffers }
 
 // Back takes a line again, when nobody has it any longer.
-func (e *Encoder) Back(line []byte) { e.lines.Back(line) }
+func (e *Encoder) Back(line []byte) { e.lines.Put(line) }
 
 // Encode is a message as a line, its end included. The id is put in as the client wrote it:
 // decoded and encoded again, an integer beyond 2^53 would come back as another.
@@ -61,7 +60,7 @@ func (e *Encoder) plainLine(result any, id json.RawMessage) []byte {
 		}
 		size += len(t.Text) + len(t.Text)/8 + 64
 	}
-	line := append(e.lines.Room(size), `{"jsonrpc":"2.0","id":`...)
+	line := append(e.lines.Get(size), `{"jsonrpc":"2.0","id":`...)
 	line = append(append(line, id...), `,"result":{"content":[`...)
 	for i, c := range r.Content {
 		if i > 0 {

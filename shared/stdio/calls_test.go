@@ -9,12 +9,12 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/multiollama/mcp-server/shared/fault"
-	"github.com/multiollama/mcp-server/shared/pages"
 	"github.com/multiollama/mcp-server/shared/rpc"
 )
 
@@ -197,7 +197,7 @@ func TestWhatAResponseIsMadeOfIsGivenBackWhenItIsWrittenAndOnce(t *testing.T) {
 		c := dial(t, mcpServer(tools{"work": func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			room := []byte("mine")
 			server.ClientSessionFromContext(ctx).(*session).After(func() { back.Add(1); copy(room, "gone") })
-			return mcp.NewToolResultText(pages.Text(room)), nil
+			return mcp.NewToolResultText(unsafe.String(&room[0], len(room))), nil
 		}}), Options{})
 		c.handshake(`{}`)
 		for id := range calls {

@@ -9,7 +9,6 @@ import (
 	"io"
 	"regexp"
 
-	"github.com/multiollama/mcp-server/shared/pages"
 	"github.com/multiollama/mcp-server/shared/rpc"
 )
 
@@ -57,7 +56,7 @@ func (l *lines) line() ([]byte, error) {
 	line := make([]byte, 0, 4*len(chunk))
 	for {
 		if len(line)+len(chunk) > cap(line) {
-			line = append(pages.Room(2*cap(line)), line...) // append alone would copy it five times
+			line = append(make([]byte, 0, 2*cap(line)), line...) // append alone would copy it five times
 		}
 		line = append(line, chunk...)
 		if len(line) > l.max {

@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/multiollama/mcp-server/shared/fault"
-	"github.com/multiollama/mcp-server/shared/pages"
 	"golang.org/x/text/runes"
 	"golang.org/x/text/transform"
 )
@@ -140,7 +139,7 @@ func firstIllFormed(s string) int {
 // an error, so the bytes are decoded again and compared.
 func (s *scheme) encode(text string) ([]byte, bool) {
 	if s.codec == nil {
-		return append(pages.Room(len(text)), text...), utf8.ValidString(text)
+		return []byte(text), utf8.ValidString(text)
 	}
 	out, err := s.codec.NewEncoder().Bytes([]byte(text))
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime/debug"
 	"time"
+	"unsafe"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -16,7 +17,6 @@ import (
 
 	"github.com/multiollama/mcp-server/shared/audit"
 	"github.com/multiollama/mcp-server/shared/fault"
-	"github.com/multiollama/mcp-server/shared/pages"
 )
 
 func processID() int { return os.Getpid() }
@@ -95,12 +95,16 @@ func Under(ctx context.Context, rule string) {
 func Room(ctx context.Context, n int) []byte {
 	c := callFrom(ctx)
 	if c == nil || c.after == nil {
-		return pages.Room(n)
+		return make([]byte, 0, n)
 	}
-	b := c.server.kept.Room(n)
-	c.after(func() { c.server.kept.Back(b) })
+	b := c.server.kept.Get(n)
+	c.after(func() { c.server.kept.Put(b) })
 	return b
 }
+
+// Text is b as text, without a copy: of a large result, the copy would be most of the work.
+// Nobody may change b as long as anybody has the text.
+func Text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // call takes a tool call all the way: rate limit, decoding, begin recorded,
 // function, end recorded, result. A failure is a result.

@@ -16,7 +16,6 @@ import (
 
 	"github.com/multiollama/mcp-server/shared/audit"
 	"github.com/multiollama/mcp-server/shared/fault"
-	"github.com/multiollama/mcp-server/shared/pages"
 	"github.com/multiollama/mcp-server/shared/stdio"
 )
 
@@ -264,7 +263,7 @@ func TestResultsThatShareRoomOverTimeDoNotMix(t *testing.T) {
 			for range 1000 {
 				b = append(b, in.Word...)
 			}
-			return roomOut{pages.Text(b)}, nil
+			return roomOut{Text(b)}, nil
 		})}
 	})
 	in, send := io.Pipe()

@@ -15,7 +15,7 @@ import (
 
 	"github.com/multiollama/mcp-server/shared/audit"
 	"github.com/multiollama/mcp-server/shared/fault"
-	"github.com/multiollama/mcp-server/shared/pages"
+	"github.com/multiollama/mcp-server/shared/rpc"
 )
 
 // Config is all a server is made of.
@@ -43,7 +43,7 @@ type Server struct {
 	roots  *rootsMemory
 	states *states
 	pid    int
-	kept   pages.Kept // room for results
+	kept   rpc.Buffers // of results
 
 	watching watching
 }

@@ -1,5 +1,0 @@
-//go:build !linux
-
-package pages
-
-func enlarge([]byte) int { return 0 }
