@@ -78,7 +78,7 @@ func (s *shell) approveWithin(ctx context.Context, b bounds.Bounds, w wish) (san
 		}
 		q = question(d, "Run this command?", g.dir, r, can(r.Hold, g.dirs, r.Hold.Read, b.Network, more))
 	}
-	agreed, err := s.agree(ctx, d, q)
+	agreed, err := s.agree(ctx, b, d, q)
 	if err != nil {
 		return sandbox.Command{}, err
 	}
@@ -125,8 +125,8 @@ func (s *shell) asks(d policy.Decision) bool {
 }
 
 // agree is the command where the policy lets it through, or else the person does, who is
-// asked q.
-func (s *shell) agree(ctx context.Context, d policy.Decision, q toolkit.Question) (policy.Command, error) {
+// asked q. A yes counts within the bounds that the question was asked in.
+func (s *shell) agree(ctx context.Context, b bounds.Bounds, d policy.Decision, q toolkit.Question) (policy.Command, error) {
 	if !s.asks(d) {
 		return d.Approved()
 	}
@@ -134,7 +134,7 @@ func (s *shell) agree(ctx context.Context, d policy.Decision, q toolkit.Question
 		return policy.Command{}, fault.New(fault.Forbidden, "the command needs the person's consent, and is too long to be shown as a whole",
 			"Write long texts to files first, then run the rest as a short command")
 	}
-	err := toolkit.Confirm(ctx, q)
+	err := s.confirm(ctx, b, q)
 	switch {
 	case err == nil:
 		return d.Confirmed(q.ID)
@@ -143,6 +143,18 @@ func (s *shell) agree(ctx context.Context, d policy.Decision, q toolkit.Question
 		return policy.Command{}, fault.From(refused).With("answer", "unsupported")
 	}
 	return policy.Command{}, err
+}
+
+// confirm asks the person, who may think about it for long: restrictions that were set meanwhile
+// count for what was asked about, too, and it has to be judged by them.
+func (s *shell) confirm(ctx context.Context, b bounds.Bounds, q toolkit.Question) error {
+	if err := toolkit.Confirm(ctx, q); err != nil {
+		return err
+	}
+	if now := s.held.Now(); now.ID != b.ID {
+		return now.Told(fault.New(fault.Forbidden, "restrictions were set while the person was asked, and the command was not judged by them", "Ask for it again").With("rule", "restrictions"))
+	}
+	return nil
 }
 
 // quoted marks each line of a command, so that none can pass for a line of the question.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -68,6 +69,37 @@ func TestRestrictionsHoldFromTheNextCommandOn(t *testing.T) {
 	}
 	if a := run(t, c, "exec 3<>/dev/tcp/127.0.0.1/9 && echo open"); strings.Contains(a.Stdout, "open") {
 		t.Errorf("a connection: %+v", a)
+	}
+}
+
+// TestRestrictionsCountForWhatWaitsForAnAnswer sets them while a person thinks about a command that they stand against.
+func TestRestrictionsCountForWhatWaitsForAnAnswer(t *testing.T) {
+	h := newHouse(t, "in/", "out/")
+	asked, over := make(chan struct{}), make(chan struct{})
+	c := h.startAs(mcptest.Options{}.WithPerson(func(string) string { asked <- struct{}{}; <-over; return "accept" }))
+	terminal := h.call(c, "terminal_create", nil)
+	calls := map[string]map[string]any{
+		"shell_exec":          {"command": "rm -rf *; echo x >out/ran"},
+		"shell_execute":       {"command": "rm -rf *; echo x >out/ran", "execution_mode": "detached"},
+		"terminal_send_input": {"terminal_id": terminal.Terminal, "input": "rm -rf *; mkdir out; echo x >out/ran", "execute": true},
+	}
+	var waiting []*mcptest.Pending
+	for tool, args := range calls {
+		waiting = append(waiting, c.Begin("tools/call", map[string]any{"name": tool, "arguments": args}))
+	}
+	for range calls {
+		<-asked
+	}
+	set := ask(t, c, "security_set_restrictions", map[string]any{"blocked_commands": []string{"rm"}})
+	close(over)
+	for _, w := range waiting {
+		var a answer
+		if err := w.Result().Decode(&a); err != nil || a.Error.Code != "SECURITY_003" || a.Error.Details["restriction_id"] != set.ID {
+			t.Errorf("%+v, %v", a, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(h.dir, "in")); err != nil || h.has("out/ran") {
+		t.Error("what a restriction blocks was run after it was set")
 	}
 }
 

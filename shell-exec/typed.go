@@ -71,7 +71,7 @@ func (s *shell) judgeLines(ctx context.Context, g cmdline.Grammar, p terminal.Pe
 			if asks {
 				q = question(d, "Type this in the terminal?", p.Dir, r, canTyped(r.Hold))
 			}
-			if _, err := s.agree(ctx, d, q); err != nil {
+			if _, err := s.agree(ctx, b, d, q); err != nil {
 				return false, err
 			}
 		}
@@ -129,7 +129,7 @@ func (s *shell) agreeUnknown(ctx context.Context, b bounds.Bounds, p terminal.Pe
 			return f
 		}
 		id := sha256.Sum256([]byte(p.Dir + "\x00" + p.Text))
-		err := toolkit.Confirm(ctx, toolkit.Question{
+		err := s.confirm(ctx, b, toolkit.Question{
 			ID: "keys-" + hex.EncodeToString(id[:16]), Title: "Press these keys in the terminal?",
 			Text: asked(quoted(p.Text), p.Dir, f.Msg) + canTyped(s.hold(b)),
 		})
