@@ -76,6 +76,9 @@ func (s *shell) approveWithin(ctx context.Context, b bounds.Bounds, w wish) (san
 		if more, err = s.grant(d, rules, env["PATH"], g.dir); err != nil {
 			return sandbox.Command{}, err
 		}
+		if more.dir != nil {
+			g.dir = more.dir.Path() // where links led when it was opened
+		}
 		q = question(d, "Run this command?", g.dir, r, can(r.Hold, g.dirs, r.Hold.Read, b.Network, more))
 	}
 	agreed, err := s.agree(ctx, b, d, q)
@@ -92,7 +95,7 @@ func (s *shell) approveWithin(ctx context.Context, b bounds.Bounds, w wish) (san
 		path, err = programFile(l.Argv[0], l.Env["PATH"], l.Dir)
 	}
 	limits := sandbox.Limits{Memory: b.Memory, Processes: mostProcesses, FileSize: s.settings.Size("max-file-size")}
-	return sandbox.Command{Path: path, Args: l.Argv, Env: process.Entries(l.Env), Dir: l.Dir, Rules: rules, Limits: limits}, err
+	return sandbox.Command{Path: path, Args: l.Argv, Env: process.Entries(l.Env), Dir: g.dir, In: more.dir, Rules: rules, Limits: limits}, err
 }
 
 // bounds are what the command of this call is held to, and what its record names.

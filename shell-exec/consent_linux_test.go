@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -133,6 +134,49 @@ func TestAYesToSudoOpensNothingElse(t *testing.T) {
 			}
 		} else if !strings.Contains(r.Text, "hunter2") || !strings.Contains(q, "outside the sandbox, with root's rights") || !strings.Contains(q, a.sudo+"/sudo") {
 			t.Errorf("%v: alone: %s after %q", flags, r.Text, q)
+		}
+	}
+}
+
+// TestAYesToSudoCountsWhereTheQuestionSays has the directory of the question swapped for another one, and for a link out
+// of the workspace, while the person thinks about it.
+func TestAYesToSudoCountsWhereTheQuestionSays(t *testing.T) {
+	for what, swap := range map[string]func(sub, outside string) error{
+		"a link":            func(sub, outside string) error { return os.Symlink(outside, sub) },
+		"another directory": func(sub, _ string) error { return os.Mkdir(sub, 0o755) },
+		"nothing":           func(string, string) error { return nil },
+	} {
+		for _, mode := range []string{"foreground", "detached"} {
+			a := newAgreeing(t)
+			sub, outside := filepath.Join(a.dir, "sub"), mcptest.Tree(t)
+			must(t, os.Mkdir(sub, 0o755))
+			o := mcptest.Options{Env: []string{"HOME=" + a.home, "PATH=" + a.sudo + ":" + os.Getenv("PATH")}}
+			c := a.startAs(o.WithPerson(func(question string) string {
+				if !strings.Contains(question, "It runs in "+sub+".") {
+					t.Errorf("asked %s", question)
+				}
+				must(t, errors.Join(os.Rename(sub, sub+".old"), swap(sub, outside)))
+				return "accept"
+			}), "--read-path", a.sudo)
+			r := c.Call("shell_execute", map[string]any{"command": "sudo sh -c 'echo x >made'", "working_directory": "sub", "execution_mode": mode})
+			for _, dir := range []string{sub, outside, sub + ".old", a.dir} {
+				if _, err := os.Stat(filepath.Join(dir, "made")); err == nil {
+					t.Errorf("%s, %s: it ran in %s: %s", what, mode, dir, r.Text)
+				}
+			}
+			if !r.IsError {
+				t.Errorf("%s, %s: it was started: %s", what, mode, r.Text)
+			}
+		}
+	}
+	a := newAgreeing(t) // where nothing is swapped it works, or all of the above proves nothing
+	must(t, os.Mkdir(filepath.Join(a.dir, "sub"), 0o755))
+	c := a.start(mcptest.Options{})
+	for _, mode := range []string{"foreground", "detached"} {
+		e := a.call(c, "shell_execute", map[string]any{"command": "sudo sh -c 'pwd -P >" + mode + "'", "working_directory": "sub", "execution_mode": mode})
+		a.call(c, "process_get_execution", map[string]any{"execution_id": e.ID, "wait_seconds": 20})
+		if got, err := os.ReadFile(filepath.Join(a.dir, "sub", mode)); string(got) != a.dir+"/sub\n" {
+			t.Errorf("%s: it ran in %q, %v", mode, got, err)
 		}
 	}
 }

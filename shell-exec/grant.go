@@ -41,6 +41,7 @@ func holdOf(set *settings.Set) policy.Hold {
 type grant struct {
 	read, write []*confine.Grant // files, open since before the question
 	program     string           // to be run outside the sandbox; "" for none
+	dir         *confine.Grant   // where that runs, open since before the question
 }
 
 // grant finds what a yes to d would have to open beyond rules, or why it cannot.
@@ -73,6 +74,9 @@ func (s *shell) grant(d policy.Decision, rules sandbox.Rules, path, dir string) 
 		if err != nil || !gainsRoot(g.program) || beneath(g.program, swapped) {
 			return g, fault.New(fault.Forbidden, "the command is refused: this machine has no "+text.Escape(alone[0])+" that belongs to root and has the set-user-ID bit, so it gains no rights",
 				"Do it without other rights, or ask the user to run it").With("rule", "escalate").Because(err)
+		}
+		if g.dir, err = confine.OpenGrant(dir, nil); err != nil || !beneath(g.dir.Path(), open) {
+			return g, fault.New(fault.OutsideAllowed, "the working directory was moved, removed or replaced", "Choose one inside an allowed directory").With("path", dir).Because(err)
 		}
 	}
 	return g, nil

@@ -104,6 +104,10 @@ type Command struct {
 	Rules  Rules
 	Limits Limits
 
+	// In is the directory that Dir named once: what took the name since is refused, and a command outside of the
+	// sandbox, which no rule keeps from what a name leads to, starts in the thing itself. Nil: Dir is all there is.
+	In *confine.Grant
+
 	// Detached commands outlive this process, and Close lets go of them, but at level 2: there
 	// they end with the keeper.
 	Detached bool
@@ -219,7 +223,11 @@ func (c Command) check() error {
 	if info, err := os.Stat(c.Dir); err != nil || !info.IsDir() {
 		return fault.New(fault.NotFound, "the working directory is not there: "+c.Dir, "Create it, or choose another").With("directory", c.Dir).Because(err)
 	}
-	for _, g := range c.Rules.grants() {
+	grants := c.Rules.grants()
+	if c.In != nil {
+		grants = append(grants, c.In)
+	}
+	for _, g := range grants {
 		if err := g.Check(); err != nil {
 			return err
 		}

@@ -207,7 +207,7 @@ func (l *launch) exec(path string, args []string, files []*os.File) (*os.Process
 	var p *os.Process
 	err := l.thread.run(func() (err error) {
 		if l.free || !forkexec.Available {
-			p, err = startPlain(path, args, attr)
+			p, err = l.startPlain(path, args, attr)
 			return err
 		}
 		attr.Limits = append(l.c.Limits.resources(0), forkexec.Limit{Resource: unix.RLIMIT_NOFILE, Rlimit: l.s.canary.files})
@@ -232,12 +232,20 @@ func (l *launch) exec(path string, args []string, files []*os.File) (*os.Process
 }
 
 // startPlain starts what has no layer of its own.
-func startPlain(path string, args []string, a *forkexec.Attr) (*os.Process, error) {
+func (l *launch) startPlain(path string, args []string, a *forkexec.Attr) (p *os.Process, err error) {
 	attr := &os.ProcAttr{Dir: a.Dir, Env: a.Env, Files: a.Files, Sys: &syscall.SysProcAttr{Setsid: true, Setctty: a.Terminal, Pdeathsig: a.Pdeathsig}}
 	if attr.Env == nil {
 		attr.Env = []string{} // nil would be ours
 	}
-	return os.StartProcess(path, args, attr)
+	if l.c.In == nil {
+		return os.StartProcess(path, args, attr)
+	}
+	err = l.c.In.Lend(func(fd uintptr) (err error) {
+		attr.Dir = fmt.Sprintf("/proc/self/fd/%d", fd) // the child has it too, until it becomes the program
+		p, err = os.StartProcess(path, args, attr)
+		return err
+	})
+	return p, err
 }
 
 // beginInGroup lets a shell wait until the group has taken it before it becomes
