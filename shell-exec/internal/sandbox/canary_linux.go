@@ -16,7 +16,8 @@ type canary struct {
 	keep    *os.File // while it is open the canary lives
 
 	// files is how many files a program may have open: what this process was started
-	// with, before the Go runtime raised it for itself. os gives it back to what it starts.
+	// with, before the Go runtime raised it for itself, and no more than mostFiles. os
+	// gives it back to what it starts.
 	files unix.Rlimit
 }
 
@@ -37,6 +38,7 @@ func newCanary() (*canary, error) {
 		c.close()
 		return nil, err
 	}
+	c.files.Cur, c.files.Max = min(c.files.Cur, mostFiles), min(c.files.Max, mostFiles)
 	return c, nil
 }
 

@@ -37,7 +37,10 @@ func (l Limits) resources(pid int) (out []forkexec.Limit) {
 		set(unix.RLIMIT_CPU, uint64((l.CPU+time.Second-1)/time.Second))
 	}
 	set(unix.RLIMIT_CORE, 0)
-	set(unix.RLIMIT_NOFILE, 1<<16)     // each may be a full socket
+	set(unix.RLIMIT_NOFILE, mostFiles)
 	set(unix.RLIMIT_MSGQUEUE, 800<<10) // POSIX message queues
 	return out
 }
+
+// mostFiles is how many files one process may have open: each may be a full socket.
+var mostFiles = uint64(1 << 16)

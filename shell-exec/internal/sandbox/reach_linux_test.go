@@ -440,8 +440,24 @@ func TestALimitIsThereBeforeTheProgramBegins(t *testing.T) {
 	}
 	before, err := exec.Command("/bin/sh", "-c", "ulimit -Sn; ulimit -Hn").Output()
 	must(t, err)
-	if got := run(t, s, w.shell("ulimit -Sn; ulimit -Hn")); got.out != string(before) {
+	var soft, hard uint64
+	_, err = fmt.Sscan(strings.ReplaceAll(string(before), "unlimited", fmt.Sprint(mostFiles)), &soft, &hard)
+	must(t, err)
+	want := fmt.Sprintf("%d\n%d\n", min(soft, mostFiles), min(hard, mostFiles))
+	if got := run(t, s, w.shell("ulimit -Sn; ulimit -Hn")); got.out != want {
 		t.Errorf("open files: %q, and without the sandbox %q", got.out, before)
+	}
+}
+
+// TestACommandStartsThoughThisProcessMayOpenMoreFilesThanAny: most systems allow half a million.
+func TestACommandStartsThoughThisProcessMayOpenMoreFilesThanAny(t *testing.T) {
+	w := newWorld(t)
+	most := mostFiles
+	defer func() { mostFiles = most }()
+	mostFiles = 500
+	s := newBox(t, w.Home)
+	if got := run(t, s, w.shell("ulimit -Sn; ulimit -Hn")); got.out != "500\n500\n" {
+		t.Errorf("%+v", got)
 	}
 }
 
