@@ -40,8 +40,18 @@ func (v *supervisor) connect(n notification) {
 		if family != unix.AF_UNIX && v.s.level == 1 && !v.rules.Network {
 			return unix.EPERM
 		}
+		if family == unix.AF_NETLINK && !toKernel(address) {
+			return unix.EPERM
+		}
 		return v.perform(socket, address)
 	})
+}
+
+// toKernel reports whether an address of netlink is that of the kernel. Messages to programs, as udev
+// takes them from its like, need a capability (CAP_NET_ADMIN) that this process may have and no command has.
+func toKernel(address []byte) bool {
+	const size = 12 // struct sockaddr_nl: the family, padding, a number and groups
+	return len(address) < size || !slices.ContainsFunc(address[4:size], func(b byte) bool { return b != 0 })
 }
 
 func (v *supervisor) socketAndAddress(n notification) (socket int, address []byte, err error) {
