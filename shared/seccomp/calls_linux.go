@@ -75,6 +75,15 @@ var extendedCalls = []uintptr{
 	unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, sysRemovexattrat,
 }
 
+// FlagCalls set flags of files, such as that one is not to be backed up.
+func FlagCalls() []uintptr { return []uintptr{sysFileSetattr} }
+
+// FlagRequests are those to a file (ioctl) that do the same, encrypt it, or make it one that never changes again.
+func FlagRequests() []uint32 {
+	const setExtended, setVersion = 0x401C5820, 0x40087602 // FS_IOC_FSSETXATTR, FS_IOC_SETVERSION
+	return []uint32{unix.FS_IOC_SETFLAGS, setExtended, setVersion, unix.FS_IOC_ENABLE_VERITY, unix.FS_IOC_SET_ENCRYPTION_POLICY}
+}
+
 // SharedCalls are for System V and POSIX objects of processes that need not know each other.
 func SharedCalls() []uintptr { return slices.Clone(sharedCalls) }
 

@@ -80,6 +80,12 @@ func deeds(name, with string) error {
 		return listens(with)
 	case "storm":
 		return storm()
+	case "lease":
+		return leases(with)
+	case "multicast":
+		return multicasts()
+	case "flag":
+		return flags(with)
 	case "hide":
 		return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	case "truncate":

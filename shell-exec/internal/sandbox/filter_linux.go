@@ -24,6 +24,7 @@ func filter(landlock, level int, network bool) seccomp.Program {
 	f.DenyEqual(unix.EPERM, unix.SYS_IOCTL, 1, tioclinux)
 	f.Deny(unix.EPERM, unix.SYS_PROCESS_MRELEASE)
 	f.DenyModes(unix.EPERM, asOthers())
+	denyLeases(f)
 	if landlock < 3 {
 		f.DenyTruncation() // Landlock cannot, before ABI 3; openat2 is refused by now
 	}
@@ -41,6 +42,15 @@ func filter(landlock, level int, network bool) seccomp.Program {
 	return f.Program()
 }
 
+// denyLeases refuses to be asked before others open a file: they wait for that, up to a minute each
+// time. To read the file and to own it is all that it takes: a command would stop whoever starts the
+// programs of its user, or of the system, and first of all this process.
+func denyLeases(f *seccomp.Filter) {
+	const setDelegation = 1040 // F_SETDELEG, since Linux 6.19
+	f.When(seccomp.Refusal(unix.EPERM), unix.SYS_FCNTL, seccomp.Is(1, unix.F_SETLEASE), seccomp.Not(2, unix.F_UNLCK))
+	f.DenyEqual(unix.EPERM, unix.SYS_FCNTL, 1, setDelegation)
+}
+
 // asOthers are the bits of a mode with which a file runs as who made it, outside of the sandbox,
 // whoever starts it. Directories too have the one for groups: only root, whose groups are
 // everybody's, does without it.
@@ -52,11 +62,15 @@ func asOthers() uint32 {
 }
 
 // denyShared refuses what Landlock does not see and what belongs to others too:
-// shared memory and queues of all programs of this user, owners and attributes of
+// shared memory and queues of all programs of this user, owners, attributes and flags of
 // all its files. An owner that is already there may be set: root's tar and cp do.
 func denyShared(f *seccomp.Filter) {
 	f.Deny(unix.EPERM, seccomp.SharedCalls()...)
 	f.Deny(unix.ENOTSUP, seccomp.ExtendedCalls()...)
+	f.Deny(unix.ENOTSUP, seccomp.FlagCalls()...)
+	for _, request := range seccomp.FlagRequests() { // a descriptor for reading is enough
+		f.DenyEqual(unix.ENOTSUP, unix.SYS_IOCTL, 1, request)
+	}
 	const same = ^uint32(0)
 	for _, c := range seccomp.OwnerCalls() {
 		f.AllowOnly(unix.EPERM, c.Call, c.UID, ^uint32(0), same, uint32(os.Geteuid()))

@@ -87,6 +87,17 @@ func TestTheFilterRefusesWhatLandlockDoesNotSee(t *testing.T) {
 		{"the same for both", 2, 1, unix.SYS_OPENAT, args{0, 4096, unix.O_RDWR | unix.O_TRUNC}, allow},
 		{"reading", 2, 1, unix.SYS_OPENAT, args{0, 4096, unix.O_RDONLY | unix.O_CLOEXEC}, allow},
 		{"opening with flags in memory", 2, 1, unix.SYS_OPENAT2, args{0, 4096, 4096}, enosys},
+		{"being asked before others open a file", 7, 2, unix.SYS_FCNTL, args{3, unix.F_SETLEASE, unix.F_WRLCK}, eperm},
+		{"the same before they write to it", 7, 1, unix.SYS_FCNTL, args{3, unix.F_SETLEASE, unix.F_RDLCK}, eperm},
+		{"the same of a directory", 7, 2, unix.SYS_FCNTL, args{3, 1040, 4096}, eperm},
+		{"not being asked any more", 7, 2, unix.SYS_FCNTL, args{3, unix.F_SETLEASE, unix.F_UNLCK}, allow},
+		{"a lock", 7, 2, unix.SYS_FCNTL, args{3, unix.F_SETLK, 4096}, allow},
+		{"flags of a file by its name", 7, 1, 469, args{0, 4096, 4096}, enotsup}, // file_setattr
+		{"flags of a file", 7, 1, unix.SYS_IOCTL, args{3, unix.FS_IOC_SETFLAGS, 4096}, enotsup},
+		{"more flags of a file", 7, 1, unix.SYS_IOCTL, args{3, 0x401C5820, 4096}, enotsup}, // FS_IOC_FSSETXATTR
+		{"a file that nobody can change again", 7, 1, unix.SYS_IOCTL, args{3, unix.FS_IOC_ENABLE_VERITY, 4096}, enotsup},
+		{"asking for flags", 7, 1, unix.SYS_IOCTL, args{3, unix.FS_IOC_GETFLAGS, 4096}, allow},
+		{"flags, where all that is not one's own is read-only", 7, 2, unix.SYS_IOCTL, args{3, unix.FS_IOC_SETFLAGS, 4096}, allow},
 		{"memory that no limit counts", 7, 2, 447, args{0}, eperm}, // memfd_secret
 		{"a mode in memory", 7, 2, unix.SYS_OPENAT2, args{0, 4096, 4096}, enosys},
 		{"running as its owner", 7, 1, unix.SYS_FCHMODAT, args{0, 4096, 0o4755}, eperm},

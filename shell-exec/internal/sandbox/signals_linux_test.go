@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -213,6 +214,57 @@ func TestObjectsThatStrangersFindAreNotMade(t *testing.T) {
 	}
 	if got := run(t, s, free(w.deed(t, "objects", ""))); got.out != "3" {
 		t.Errorf("outside of the sandbox: %+v", got)
+	}
+}
+
+// leases asks to be told before others open a file, and to keep them waiting.
+func leases(path string) error {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	_, err = unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_WRLCK)
+	return err
+}
+
+// TestNobodyWaitsToOpenAFile: a program with a lease on it would start only after most of a minute,
+// and nothing else would be started meanwhile.
+func TestNobodyWaitsToOpenAFile(t *testing.T) {
+	w := newWorld(t)
+	s := openBox(t, w.Home)
+	if got := run(t, s, w.deed(t, "lease", w.Work+"/file")); got.ok() {
+		t.Errorf("%+v", got)
+	}
+	if got := run(t, s, free(w.deed(t, "lease", w.Work+"/file"))); !got.ok() {
+		t.Errorf("does not work outside of the sandbox either, and so says nothing: %+v", got)
+	}
+}
+
+// flags sets flags of a file to what they are, by its name.
+func flags(path string) error {
+	const getattr, setattr = 468, 469
+	name, err := unix.BytePtrFromString(path)
+	if err != nil {
+		return err
+	}
+	var attr [3]uint64
+	here, size := unix.AT_FDCWD, unsafe.Sizeof(attr)
+	for _, call := range []uintptr{getattr, setattr} {
+		if _, _, e := unix.Syscall6(call, uintptr(here), uintptr(unsafe.Pointer(name)), uintptr(unsafe.Pointer(&attr)), size, 0, 0); e != 0 {
+			return e
+		}
+	}
+	return nil
+}
+
+func TestFlagsOfOthersFilesAreLeftAlone(t *testing.T) {
+	w := newWorld(t)
+	s := openBox(t, w.Home)
+	if got := run(t, s, free(w.deed(t, "flag", w.Outside+"/file"))); !got.ok() {
+		t.Skip("SKIPPED: this kernel has no call for it: " + got.out)
+	}
+	if got := run(t, s, w.deed(t, "flag", w.Outside+"/file")); got.ok() {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -452,6 +452,31 @@ func blocks(name string) error {
 	return nil
 }
 
+// multicasts becomes one whose messages go to all programs that listen to udev.
+func multicasts() error {
+	const uevent, udev = 15, 2
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, uevent)
+	if err != nil {
+		return err
+	}
+	return unix.Connect(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Groups: udev})
+}
+
+// TestWhatIsConnectedForACommandHasNoMoreRightsThanThat: this process, as root, may send such messages.
+func TestWhatIsConnectedForACommandHasNoMoreRightsThanThat(t *testing.T) {
+	supervised(t)
+	w := newWorld(t)
+	s := openBox(t, w.Home)
+	c := w.deed(t, "multicast", "")
+	c.Rules.Network = true
+	if got := run(t, s, c); got.ok() {
+		t.Errorf("%+v", got)
+	}
+	if got := run(t, s, free(c)); !got.ok() && os.Geteuid() == 0 {
+		t.Logf("does not work outside of the sandbox either, and so says nothing: %+v", got)
+	}
+}
+
 // TestADetachedCommandHasNoLocalSockets: nobody would judge them after the end of this process.
 func TestADetachedCommandHasNoLocalSockets(t *testing.T) {
 	if inspect().landlock >= 9 {
