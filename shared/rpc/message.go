@@ -119,7 +119,7 @@ func (e envelope) message() (Message, *Refusal) {
 
 // Usable is the id if it is one that MCP allows, else nil.
 func Usable(id json.RawMessage) json.RawMessage {
-	if len(id) == 0 || len(id) > MaxID {
+	if len(id) == 0 || len(id) > MaxID || !utf8.Valid(id) { // it is sent back as it is, in what has to be JSON
 		return nil
 	}
 	if c := id[0]; c == '"' || c == '-' || '0' <= c && c <= '9' {

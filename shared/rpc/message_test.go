@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/mark3labs/mcp-go/mcp"
 )
 
 func TestABatchIsRefusedInWordsThatHelp(t *testing.T) {
@@ -20,6 +22,20 @@ func TestParamsOfAnyShapeAreTheHandlersToJudge(t *testing.T) {
 		if no != nil || m.Method != "x" || m.Key != "1" {
 			t.Errorf("params %s: %+v %+v", params, m, no)
 		}
+	}
+}
+
+// An id is sent back as it came, and who reads the answer takes only UTF-8 for JSON.
+func TestAnIDThatIsNoTextIsRefused(t *testing.T) {
+	for _, id := range []string{"\"\xff\"", "\"a\xc3\"", "\"\xed\xa0\x80\""} {
+		for _, line := range []string{`{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`, `{"jsonrpc":"2.0","method":"ping","id":` + id + `}`, `{"jsonrpc":"2.0","id":` + id + `,"result":{}}`} {
+			if m, no := Parse([]byte(line)); no == nil || no.ID != nil || no.Code != mcp.INVALID_REQUEST {
+				t.Errorf("%q: %+v %+v", line, m, no)
+			}
+		}
+	}
+	if m, no := Parse([]byte(`{"jsonrpc":"2.0","id":"日本","method":"ping"}`)); no != nil || string(m.ID) != `"日本"` {
+		t.Errorf("%+v %+v", m, no)
 	}
 }
 
