@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bufio"
 	"bytes"
 	"io"
 	"io/fs"
@@ -182,7 +183,7 @@ func ipcUsage() (sum int64) {
 // closely counts everything of the tree once. own is what lies where only this command can write, grown
 // what the machine has more than it had at least since the start: what cannot be seen for certain counts up to that.
 func (a *account) closely(all []process, own int64, grown pool) int64 {
-	h := &holdings{seen: map[file]bool{}, memory: memoryDevices(all), files: own}
+	h := &holdings{seen: map[file]bool{}, memory: memoryDevices(all), files: own, until: time.Now().Add(lookTime)}
 	for dev := range a.common {
 		delete(h.memory, dev)
 	}
@@ -193,6 +194,9 @@ func (a *account) closely(all []process, own int64, grown pool) int64 {
 	for _, p := range all {
 		parent, is := member[p.parent]
 		h.process(p, is && sameMemory(p, parent))
+		if h.private+h.buffers > a.limits.Memory {
+			break // no need to know how much more
+		}
 	}
 	certain := func() int64 { return h.private + h.buffers + max(h.mapped, h.files) }
 	if certain() <= a.limits.Memory && certain()+grown.shared+grown.kernel > a.limits.Memory {
@@ -215,6 +219,21 @@ type holdings struct {
 	buffers      int64 // in pipes and sockets
 	maybeFiles   int64 // what files in memory may take in addition
 	maybeBuffers int64 // what the kernel may use for pipes, sockets and inodes in addition
+
+	until time.Time // when the look has taken long enough
+}
+
+// lookTime is how long a look follows descriptors and mappings, of which a command may have
+// millions: its limit would not be applied meanwhile. Private memory is always counted.
+const lookTime = time.Second
+
+// outOfTime reports whether the look has to end. What it did not see may hold anything.
+func (h *holdings) outOfTime() bool {
+	if time.Now().Before(h.until) {
+		return false
+	}
+	h.maybeFiles, h.maybeBuffers = hidden, hidden
+	return true
 }
 
 // file is an inode.
@@ -267,6 +286,9 @@ func (h *holdings) descriptors(p process, dir string) {
 		defer unix.Close(pidfd)
 	}
 	for {
+		if h.outOfTime() {
+			return
+		}
 		names, err := d.Readdirnames(512)
 		h.private += object * int64(len(names))
 		for _, name := range names {
@@ -346,30 +368,45 @@ func largestSend() int64 {
 // open, and not all of their pages are in its tables.
 func (h *holdings) mappings(all []process) {
 	for _, p := range all {
-		text, err := os.ReadFile("/proc/" + strconv.Itoa(p.via) + "/maps")
+		text, err := os.Open("/proc/" + strconv.Itoa(p.via) + "/maps")
 		if err != nil {
 			h.maybeFiles = hidden
 			return
 		}
-		for line := range bytes.Lines(text) {
-			f := bytes.Fields(line) // 7f00-7f08 rw-s 00000000 00:01 1024 /dev/zero (deleted)
-			if len(f) < 5 {
-				continue
+		h.mappingsOf(text)
+		text.Close()
+	}
+}
+
+// mappingsOf reads the mappings of one process, line by line: there may be tens of thousands of
+// them, each with a name of four thousand bytes.
+func (h *holdings) mappingsOf(text io.Reader) {
+	lines := bufio.NewReaderSize(text, 64<<10)
+	for !h.outOfTime() {
+		line, err := lines.ReadSlice('\n')
+		if err != nil {
+			if err != io.EOF {
+				h.maybeFiles = hidden
 			}
-			h.maybeBuffers = min(h.maybeBuffers+object/2, hidden) // for the mapping itself
-			major, minor, _ := bytes.Cut(f[3], []byte(":"))
-			ma, _ := strconv.ParseUint(string(major), 16, 32)
-			mi, _ := strconv.ParseUint(string(minor), 16, 32)
-			dev := unix.Mkdev(uint32(ma), uint32(mi))
-			ino, _ := strconv.ParseUint(string(f[4]), 10, 64)
-			if !h.memory[dev] || h.seen[file{dev, ino}] {
-				continue
-			}
-			from, to, _ := bytes.Cut(f[0], []byte("-"))
-			low, _ := strconv.ParseUint(string(from), 16, 64)
-			high, _ := strconv.ParseUint(string(to), 16, 64)
-			h.maybeFiles = min(h.maybeFiles+int64(high-low), hidden)
+			return
 		}
+		f := bytes.Fields(line) // 7f00-7f08 rw-s 00000000 00:01 1024 /dev/zero (deleted)
+		if len(f) < 5 {
+			continue
+		}
+		h.maybeBuffers = min(h.maybeBuffers+object/2, hidden) // for the mapping itself
+		major, minor, _ := bytes.Cut(f[3], []byte(":"))
+		ma, _ := strconv.ParseUint(string(major), 16, 32)
+		mi, _ := strconv.ParseUint(string(minor), 16, 32)
+		dev := unix.Mkdev(uint32(ma), uint32(mi))
+		ino, _ := strconv.ParseUint(string(f[4]), 10, 64)
+		if !h.memory[dev] || h.seen[file{dev, ino}] {
+			continue
+		}
+		from, to, _ := bytes.Cut(f[0], []byte("-"))
+		low, _ := strconv.ParseUint(string(from), 16, 64)
+		high, _ := strconv.ParseUint(string(to), 16, 64)
+		h.maybeFiles = min(h.maybeFiles+int64(high-low), hidden)
 	}
 }
 
@@ -380,12 +417,18 @@ func (h *holdings) watches(all []process) {
 	most := int64(4 << 20) // bytes to be read of all
 	for _, p := range all {
 		dir := "/proc/" + strconv.Itoa(p.via)
+		if h.outOfTime() {
+			return
+		}
 		entries, err := os.ReadDir(dir + "/fd")
 		if err != nil {
 			h.maybeBuffers = hidden
 			return
 		}
 		for _, e := range entries {
+			if h.outOfTime() {
+				return
+			}
 			to, _ := os.Readlink(dir + "/fd/" + e.Name())
 			size := int64(entry)
 			switch to {
@@ -427,7 +470,7 @@ func (h *holdings) written(dirs []string, since time.Time) {
 			if err != nil {
 				return nil
 			}
-			if entries++; entries > most {
+			if entries++; entries > most || h.outOfTime() {
 				h.maybeFiles, h.maybeBuffers = hidden, hidden
 				return fs.SkipAll
 			}

@@ -556,6 +556,31 @@ func TestWhatHasNoFirstThreadIsNotGone(t *testing.T) {
 	}
 }
 
+// endless is a list of mappings that has no end, or a name that has none.
+type endless string
+
+func (e endless) Read(p []byte) (int, error) {
+	n := 0
+	for n+len(e) <= len(p) {
+		n += copy(p[n:], e)
+	}
+	return n, nil
+}
+
+// TestALookAtMappingsEndsThoughTheyDoNot: meanwhile no limit would be applied.
+func TestALookAtMappingsEndsThoughTheyDoNot(t *testing.T) {
+	for what, maps := range map[string]endless{
+		"mappings": "7f0000000000-7f0000001000 rw-s 00000000 00:01 1024 /dev/zero (deleted)\n",
+		"a name":   "x",
+	} {
+		h := &holdings{until: time.Now().Add(10 * time.Millisecond), memory: map[uint64]bool{unix.Mkdev(0, 1): true}, seen: map[file]bool{}}
+		h.mappingsOf(maps)
+		if h.maybeFiles != hidden {
+			t.Errorf("%s: what was not seen counts as %d bytes", what, h.maybeFiles)
+		}
+	}
+}
+
 // TestMemoryThatIsSharedCountsOnce has a command of two thirds of the limit start others, which have its memory
 // until they become another program, and map one file twice.
 func TestMemoryThatIsSharedCountsOnce(t *testing.T) {
