@@ -76,6 +76,8 @@ func deeds(name, with string) error {
 		return waits(with)
 	case "blocks":
 		return blocks(with)
+	case "joins":
+		return joins(with)
 	case "listens":
 		return listens(with)
 	case "storm":

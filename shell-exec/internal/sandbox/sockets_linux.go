@@ -3,12 +3,15 @@ package sandbox
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -77,10 +80,12 @@ func (v *supervisor) socketAndAddress(n notification) (socket int, address []byt
 // perform connects. A socket that does not block returns at once; one that does is given
 // up when nobody of the command is left.
 func (v *supervisor) perform(socket int, address []byte) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	v.mu.Lock()
 	over := v.over
 	if !over {
-		v.connects[socket] = true
+		v.connects[socket] = unix.Gettid()
 	}
 	v.mu.Unlock()
 	if over {
@@ -94,6 +99,8 @@ func (v *supervisor) perform(socket int, address []byte) error {
 	for interrupted := false; ; interrupted = true {
 		_, _, errno := unix.Syscall(unix.SYS_CONNECT, uintptr(socket), uintptr(unsafe.Pointer(&address[0])), uintptr(len(address)))
 		switch {
+		case errno == unix.EINTR && v.isOver():
+			return errno
 		case errno == unix.EINTR:
 		case errno == 0 || interrupted && errno == unix.EISCONN:
 			return nil
@@ -102,6 +109,37 @@ func (v *supervisor) perform(socket int, address []byte) error {
 		}
 	}
 }
+
+func (v *supervisor) isOver() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.over
+}
+
+// wakes is a signal that does nothing but have a system call return. What handles it is the Go
+// runtime, which asks the kernel to begin such calls again: letWake takes that back.
+const wakes = unix.Signal(60)
+
+var letWake = sync.OnceValue(func() error {
+	var action struct {
+		handler, flags, restorer uintptr
+		mask                     uint64
+	}
+	const restart = 0x10000000 // SA_RESTART
+	at, size := uintptr(unsafe.Pointer(&action)), unsafe.Sizeof(action.mask)
+	if _, _, e := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(wakes), 0, at, size, 0, 0); e != 0 {
+		return e
+	}
+	const byDefault, ignored = 0, 1
+	if action.handler == byDefault || action.handler == ignored {
+		return errors.New("the Go runtime does not handle the signal")
+	}
+	action.flags &^= restart
+	if _, _, e := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(wakes), at, 0, size, 0, 0); e != 0 {
+		return e
+	}
+	return nil
+})
 
 // connectLocal connects to a socket of this machine that a command of this server listens
 // at, or that the rules name.

@@ -412,6 +412,17 @@ func TestSignalsDoNotDisturbAConnect(t *testing.T) {
 	}
 }
 
+// openSockets counts the sockets of this process. Other descriptors come and go with plans.
+func openSockets() (n int) {
+	all, _ := os.ReadDir("/proc/self/fd")
+	for _, fd := range all {
+		if to, _ := os.Readlink("/proc/self/fd/" + fd.Name()); strings.HasPrefix(to, "socket:") {
+			n++
+		}
+	}
+	return n
+}
+
 // TestABlockedConnectIsGivenUpWithItsCommand counts what this process holds before and after.
 func TestABlockedConnectIsGivenUpWithItsCommand(t *testing.T) {
 	supervised(t)
@@ -420,15 +431,42 @@ func TestABlockedConnectIsGivenUpWithItsCommand(t *testing.T) {
 	if got := run(t, s, w.shell("true")); !got.ok() {
 		t.Fatalf("%+v", got)
 	}
-	open := func() int { all, _ := os.ReadDir("/proc/self/fd"); return len(all) }
-	before, goroutines := open(), runtime.NumGoroutine()
+	before, goroutines := openSockets(), runtime.NumGoroutine()
 	c := w.deed(t, "blocks", w.Work+"/full")
 	tree, err := s.Start(t.Context(), c, Files{})
 	must(t, err)
-	eventually(t, "blocked connects", func() bool { return open() >= before+10 })
+	eventually(t, "blocked connects", func() bool { return openSockets() >= before+10 })
 	must(t, tree.Kill())
 	must(t, tree.Close())
-	eventually(t, "the end of them", func() bool { return open() <= before+2 && runtime.NumGoroutine() <= goroutines+2 })
+	eventually(t, "the end of them", func() bool { return openSockets() <= before && runtime.NumGoroutine() <= goroutines+2 })
+}
+
+// TestABlockedConnectIsGivenUpThoughTheListenerLivesOn is the same for a socket of another command.
+func TestABlockedConnectIsGivenUpThoughTheListenerLivesOn(t *testing.T) {
+	supervised(t)
+	w := newWorld(t)
+	s := newBox(t, w.Home)
+	blocked := func() int {
+		stacks := make([]byte, 4<<20)
+		return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "(*supervisor).perform(")
+	}
+	for _, name := range []string{w.Work + "/full", "@mcp-sandbox-full-" + strconv.Itoa(os.Getpid())} {
+		const first, more = 19, 20 // one of the first waits in the queue, and no more can
+		other, err := s.Start(t.Context(), w.deed(t, "blocks", name), Files{})
+		must(t, err)
+		eventually(t, "blocked connects", func() bool { return blocked() == first })
+		for range 3 {
+			tree, err := s.Start(t.Context(), w.deed(t, "joins", name), Files{})
+			must(t, err)
+			eventually(t, "more blocked connects", func() bool { return blocked() == first+more })
+			must(t, tree.Kill())
+			must(t, tree.Close())
+			eventually(t, "the end of those", func() bool { return blocked() == first })
+		}
+		must(t, other.Kill())
+		must(t, other.Close())
+		eventually(t, "the end of all", func() bool { return blocked() == 0 })
+	}
 }
 
 // blocks has threads that wait for a socket at which nobody accepts.
@@ -440,6 +478,11 @@ func blocks(name string) error {
 	if err := errors.Join(unix.Bind(l, &unix.SockaddrUnix{Name: name}), unix.Listen(l, 0)); err != nil {
 		return err
 	}
+	return joins(name)
+}
+
+// joins is the same at a socket that is there.
+func joins(name string) error {
 	for range 20 {
 		go func() {
 			fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -29,7 +30,7 @@ type supervisor struct {
 
 	mu         sync.Mutex
 	connecting int
-	connects   map[int]bool     // sockets that are being connected
+	connects   map[int]int      // sockets that are being connected, and the thread that does it
 	over       bool             // nobody is left
 	calls      map[uint32]*call // by thread
 }
@@ -52,6 +53,9 @@ const (
 type supervision struct{ ours, theirs *os.File }
 
 func newSupervision() (*supervision, error) {
+	if err := letWake(); err != nil {
+		return nil, fmt.Errorf("signal %d: %w", wakes, err)
+	}
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
@@ -103,7 +107,7 @@ func (l *launch) startSupervised(path string, args []string, attr *forkexec.Attr
 	}
 	l.supervisor = &supervisor{
 		s: l.s, thread: l.thread, rules: l.c.Rules, listener: listener,
-		connects: map[int]bool{}, calls: map[uint32]*call{},
+		connects: map[int]int{}, calls: map[uint32]*call{},
 	}
 	return p, nil
 }
@@ -120,15 +124,32 @@ func (v *supervisor) serve() {
 	}
 }
 
-// close also gives up the connects that still wait for their other end.
+// close also gives up the connects that still wait for their other end, which may be of another
+// command and outlive this one.
 func (v *supervisor) close() {
 	v.mu.Lock()
-	defer v.mu.Unlock()
 	v.over = true
 	for fd := range v.connects {
 		_ = unix.Shutdown(fd, unix.SHUT_RDWR)
 	}
 	_ = v.listener.Close()
+	v.mu.Unlock()
+	go func() {
+		for pause := time.Millisecond; v.interrupt(); pause = min(2*pause, seldom) {
+			time.Sleep(pause)
+		}
+	}()
+}
+
+// interrupt wakes the threads that connect, and reports whether there were any. One that was not
+// waiting yet is woken the next time.
+func (v *supervisor) interrupt() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, thread := range v.connects {
+		_ = unix.Tgkill(unix.Getpid(), thread, wakes)
+	}
+	return len(v.connects) > 0
 }
 
 func (v *supervisor) answer(n notification) {
