@@ -186,7 +186,7 @@ func TestARowReportsTheBestOfTheOthersAndWhatFailed(t *testing.T) {
 }
 
 // A check compares what searches find with what ripgrep finds: path, number and text
-// of every matching line beneath a directory, in the order of paths.
+// of every matching line in a directory, in the order of paths.
 type check struct {
 	root   string
 	rg     ripgrep

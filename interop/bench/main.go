@@ -136,7 +136,7 @@ func median(values []float64) float64 {
 	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
-// best is the fastest or smallest of the others, by its number; 0: there is none.
+// best is the fastest or smallest of the others, as an index; 0 if there are none.
 func (m measured) best() (best int) {
 	for i := 1; i < len(m.medians); i++ {
 		if m.medians[i] > 0 && (best == 0 || m.medians[i] < m.medians[best]) {
@@ -210,7 +210,7 @@ func page(w *workplace, all []measured) string {
 const about = "The small tree is Go's source tree. The big tree has 130,000 files: copies of Go's source tree and of the module\n" +
 	"cache. The log is one file of 1 GB. Searches count matching lines; ripgrep searches hidden files too and has the\n" +
 	"same ignore rules. file-write returns when the new file and its directory are on the disk; the row *temp, fsync,\n" +
-	"rename* does that by hand, and the others do not sync. The loop is a server of two tools on mcp-go's own stdio\n" +
+	"rename* does that without a server, and the others do not sync. The loop is a server of two tools on mcp-go's own stdio\n" +
 	"transport, which checks and records nothing.\n"
 
 // chartOf is a bar for each row, on a logarithmic scale from 1/50 to 2 with a line at 1.

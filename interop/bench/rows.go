@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -118,7 +119,7 @@ func forRipgrep(pattern string) string {
 	return pattern
 }
 
-// timed runs a command. Exit code 1, by which it says that it found nothing, is no failure.
+// timed runs a command. Exit code 1, which means that it found nothing, is not an error.
 func timed(cmd *exec.Cmd) (out []byte, took float64, err error) {
 	began := time.Now()
 	out, err = cmd.Output()
@@ -361,25 +362,25 @@ func running(w *workplace) ([]row, error) {
 				}
 			}
 			r.sides = append(r.sides, side{s.name, func(int) (float64, string, error) {
-				errs := make([]error, job.atOnce)
-				var all sync.WaitGroup
 				began := time.Now()
-				for i := range job.atOnce {
-					all.Go(func() { errs[i] = do() })
-				}
-				all.Wait()
-				took := ms(time.Since(began))
-				for _, err := range errs {
-					if err != nil {
-						return 0, "", err
-					}
-				}
-				return took, "", nil
+				err := atOnce(job.atOnce, do)
+				return ms(time.Since(began)), "", err
 			}})
 		}
 		all = append(all, r)
 	}
 	return all, nil
+}
+
+// atOnce does something in many goroutines and waits for all of them.
+func atOnce(times int, do func() error) error {
+	errs := make([]error, times)
+	var all sync.WaitGroup
+	for i := range times {
+		all.Go(func() { errs[i] = do() })
+	}
+	all.Wait()
+	return errors.Join(errs...)
 }
 
 // starting starts servers until they have answered initialize.

@@ -52,7 +52,7 @@ func (c *conn) read() {
 	}
 }
 
-// largeLine is a message of which several at once would be felt in memory, in bytes.
+// largeLine is the size in bytes from which several messages at once would take much memory.
 const largeLine = 8 << 20
 
 // handOn lets another goroutine read, one that is idle if there is one.

@@ -30,7 +30,7 @@ type Question struct {
 const (
 	defaultPatience = 2 * time.Minute
 	maxTitle        = 256     // bytes shown of a title
-	MaxQuestion     = 8 << 10 // bytes shown of a text, escaped as it is shown
+	maxQuestion     = 8 << 10 // bytes shown of a text, escaped as it is shown
 )
 
 // What comes of a question: in Details["answer"] of a refusal, and after "confirm:" in
@@ -199,7 +199,7 @@ func (q Question) patience() time.Duration {
 // Fits says that a person is shown all of the question. A part that nobody saw would
 // have the same yes.
 func (q Question) Fits() bool {
-	return len(safe.Escape(q.Title)) <= maxTitle && len(escapeLines(q.Text)) <= MaxQuestion
+	return len(safe.Escape(q.Title)) <= maxTitle && len(escapeLines(q.Text)) <= maxQuestion
 }
 
 // name is the question in the audit log, without what it says.
@@ -230,7 +230,7 @@ const agreeField = "agree"
 func (q Question) form() mcp.ElicitationParams {
 	message := shown(safe.Escape(q.Title), maxTitle)
 	if q.Text != "" {
-		message += "\n\n" + shown(escapeLines(q.Text), MaxQuestion)
+		message += "\n\n" + shown(escapeLines(q.Text), maxQuestion)
 	}
 	return mcp.ElicitationParams{Message: message, RequestedSchema: map[string]any{
 		"type": "object",

@@ -204,7 +204,7 @@ func TestAQuestionCannotHideOrForgeWhatItSays(t *testing.T) {
 		{"a title of two lines", "one\ntwo\r", "", `one\ntwo\r`},
 		{"lines of the text stay", "t", "one\ntwo\u2028\tthree\x00", "t\n\none\ntwo\\u2028\\tthree\\x00"},
 		{"bytes that are no text", "\xff", "", `\xff`},
-		{"the most that is shown", "t", strings.Repeat("x", MaxQuestion), "t\n\n" + strings.Repeat("x", MaxQuestion)},
+		{"the most that is shown", "t", strings.Repeat("x", maxQuestion), "t\n\n" + strings.Repeat("x", maxQuestion)},
 		{"a long text", "t", strings.Repeat("é", 5000) + "; rm -rf /", "t\n\n" + strings.Repeat("é", 3072) + "\n[1818 bytes are not shown here]\n" + strings.Repeat("é", 1019) + "; rm -rf /"},
 	} {
 		if got := (Question{Title: w.title, Text: w.text}).form().Message; got != w.want {
@@ -236,7 +236,7 @@ func TestAQuestionThatIsNotShownAsAWholeIsNotAsked(t *testing.T) {
 		"format characters":     {Text: strings.Repeat("\u00ad", 1100) + part + strings.Repeat("\u00ad", 350)},
 		"characters of a plane": {Text: strings.Repeat("\U000e0041", 700) + part + strings.Repeat("\U000e0041", 200)},
 		"bytes that are none":   {Text: strings.Repeat("\xff", 1600) + part + strings.Repeat("\xff", 500)},
-		"a byte too many":       {Text: strings.Repeat("x", MaxQuestion) + "y"},
+		"a byte too many":       {Text: strings.Repeat("x", maxQuestion) + "y"},
 		"a title":               {Title: strings.Repeat("\x01", 64) + part},
 	} {
 		q.ID, q.Title = "q", cmp.Or(q.Title, "t")
@@ -244,14 +244,14 @@ func TestAQuestionThatIsNotShownAsAWholeIsNotAsked(t *testing.T) {
 		if whole := !strings.Contains(shown, "bytes are not shown here"); whole || q.Fits() {
 			t.Errorf("%s: it fits %v, and is shown as a whole %v", what, q.Fits(), whole)
 		}
-		if what != "a byte too many" && len(q.Title+q.Text) > MaxQuestion {
+		if what != "a byte too many" && len(q.Title+q.Text) > maxQuestion {
 			t.Errorf("%s: too long as it is sent", what)
 		}
 		if f := fault.From(Confirm(t.Context(), q)); f == nil || f.Code != fault.Forbidden || f.Details["answer"] != nil {
 			t.Errorf("%s: asked: %v", what, f)
 		}
 	}
-	if q := (Question{Title: strings.Repeat("t", maxTitle), Text: strings.Repeat("x", MaxQuestion-1) + "\n"}); !q.Fits() {
+	if q := (Question{Title: strings.Repeat("t", maxTitle), Text: strings.Repeat("x", maxQuestion-1) + "\n"}); !q.Fits() {
 		t.Error("the most that is shown does not fit")
 	}
 }
