@@ -344,7 +344,25 @@ func (v *supervisor) send(process int, do func(pidfd int) error) error {
 	if !v.within(process) {
 		return unix.EPERM
 	}
-	return do(fd)
+	if err := do(fd); err != nil {
+		return err
+	}
+	awaitDelivery(process)
+	return nil
+}
+
+// awaitDelivery waits a moment until a process has taken its signals. The caller is often its parent, and
+// is told by SIGCHLD what came of them. While it waits for its answer, that does not interrupt it. At its
+// next call it could: that would fail with EINTR, which kill never does (Linux, kill(2)).
+func awaitDelivery(process int) {
+	for range 20 {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", process))
+		if err != nil || bytes.Contains(status, []byte("\nSigPnd:\t0000000000000000\nShdPnd:\t0000000000000000\n")) {
+			break
+		}
+		time.Sleep(100 * time.Microsecond)
+	}
+	time.Sleep(500 * time.Microsecond) // from taking it to telling the parent, which may take an exit
 }
 
 // killGroup is nil if one of the group could be signalled, as kill is.
