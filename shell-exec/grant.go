@@ -14,7 +14,7 @@ import (
 	"github.com/multiollama/mcp-server/shared/settings"
 	"github.com/multiollama/mcp-server/shared/text"
 	"github.com/multiollama/mcp-server/shell-exec/internal/bounds"
-	"github.com/multiollama/mcp-server/shell-exec/internal/place"
+	"github.com/multiollama/mcp-server/shell-exec/internal/pathclass"
 	"github.com/multiollama/mcp-server/shell-exec/internal/policy"
 	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
 )
@@ -111,7 +111,7 @@ func (s *shell) belongs(file string) bool {
 }
 
 func beneath(file string, dirs []string) bool {
-	return slices.ContainsFunc(dirs, func(dir string) bool { return place.Under(file, links{}.Follow(dir)) })
+	return slices.ContainsFunc(dirs, func(dir string) bool { return pathclass.Under(file, links{}.Follow(dir)) })
 }
 
 // add puts into the rules of one start what was agreed to.

@@ -10,7 +10,7 @@ import (
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/toolkit"
 	"github.com/multiollama/mcp-server/shell-exec/internal/bounds"
-	"github.com/multiollama/mcp-server/shell-exec/internal/place"
+	"github.com/multiollama/mcp-server/shell-exec/internal/pathclass"
 )
 
 var workdirSpec = toolkit.Spec{
@@ -70,7 +70,7 @@ func (s *shell) ground(ctx context.Context, b bounds.Bounds, name string) (groun
 // defaultDir is where commands start that name no directory.
 func (s *shell) defaultDir(dirs []string) string {
 	dir := s.base.get()
-	if slices.ContainsFunc(dirs, func(root string) bool { return dir != "" && place.Under(dir, root) }) {
+	if slices.ContainsFunc(dirs, func(root string) bool { return dir != "" && pathclass.Under(dir, root) }) {
 		return dir
 	}
 	return dirs[0]

@@ -9,7 +9,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
-	"github.com/multiollama/mcp-server/shell-exec/internal/programs"
+	"github.com/multiollama/mcp-server/shell-exec/internal/cmdspec"
 )
 
 func (r *reader) cd(s *scope, c *call) {
@@ -249,7 +249,7 @@ func (r *reader) unsets(s *scope, c *call) {
 func (r *reader) readBuiltin(s *scope, c *call) {
 	r.waits = r.waits || s.input.kind == nothing
 	// It may have come too late, or fail without setting anything.
-	odd := slices.ContainsFunc(c.args.Options, func(o programs.Option) bool { return !slices.Contains(plainReading, o.Name) }) ||
+	odd := slices.ContainsFunc(c.args.Options, func(o cmdspec.Option) bool { return !slices.Contains(plainReading, o.Name) }) ||
 		slices.ContainsFunc(c.args.Operands, func(w cmdline.Word) bool { return !syntax.ValidName(w.Text) })
 	if odd {
 		r.perhaps(s, func() { r.reads(s, c) })

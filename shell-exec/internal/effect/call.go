@@ -9,7 +9,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
-	"github.com/multiollama/mcp-server/shell-exec/internal/programs"
+	"github.com/multiollama/mcp-server/shell-exec/internal/cmdspec"
 )
 
 // call is one command with its arguments sorted.
@@ -17,10 +17,10 @@ type call struct {
 	name   string // without its directory
 	path   cmdline.Word
 	local  bool
-	row    *programs.Program
+	row    *cmdspec.Program
 	words  []cmdline.Word // its arguments, sub-commands' names aside
-	args   programs.Args
-	global programs.Args // the options before a sub-command
+	args   cmdspec.Args
+	global cmdspec.Args // the options before a sub-command
 	span   cmdline.Span
 	moved  bool   // an option said in which directory it runs
 	from   string // the directory before
@@ -294,7 +294,7 @@ func (r *reader) handed(s *scope, c *call) {
 var executing = strings.Fields("exec execute command cmd script hook run pipe program pager editor shell eval call on callback before after")
 
 // executed looks at values of options that nothing is known about but their names.
-func (r *reader) executed(s *scope, c *call, o programs.Option) {
+func (r *reader) executed(s *scope, c *call, o cmdspec.Option) {
 	names := strings.FieldsFunc(o.Name, func(ch rune) bool { return strings.ContainsRune("-_.:", ch) })
 	first, _, several := strings.Cut(o.Value.Text, " ")
 	name, _ := programName(first)

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
-	"github.com/multiollama/mcp-server/shell-exec/internal/place"
+	"github.com/multiollama/mcp-server/shell-exec/internal/pathclass"
 )
 
 // interpreter runs code from an option, a file or standard input. Options have been
@@ -198,7 +198,7 @@ func (r *reader) readByCode(s *scope, language string, literals []string, sends 
 		if rest, ok := strings.CutPrefix(t, "~/"); ok {
 			t = r.world.Home + "/" + rest
 		}
-		if !strings.HasPrefix(t, "/") || strings.ContainsAny(t, " \n") || r.places.Of("", t, true) != place.Secret {
+		if !strings.HasPrefix(t, "/") || strings.ContainsAny(t, " \n") || r.places.Of("", t, true) != pathclass.Secret {
 			continue
 		}
 		r.flag(s, ReadSecret, language+" reads credentials: "+t, span)

@@ -3,7 +3,7 @@
 // starts, and where.
 //
 // It follows the script as the shell would, with every variable as the set of texts
-// that it may have, and knows programs by the table of package programs. It refuses to
+// that it may have, and knows programs by the table of package cmdspec. It refuses to
 // decide whether an effect is allowed, to run anything, and to look at the disk other
 // than through [World.Links]. What it cannot know is an effect too: a program that is
 // only known when it runs is [RunUnknown]. It holds no adversary: code in files and in
@@ -17,8 +17,8 @@ import (
 	"slices"
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
-	"github.com/multiollama/mcp-server/shell-exec/internal/place"
-	"github.com/multiollama/mcp-server/shell-exec/internal/programs"
+	"github.com/multiollama/mcp-server/shell-exec/internal/cmdspec"
+	"github.com/multiollama/mcp-server/shell-exec/internal/pathclass"
 )
 
 // World is what the command will find when it runs. The verdict means something only
@@ -30,7 +30,7 @@ type World struct {
 	Workspace []string          // the directories that may be worked in
 	Env       map[string]string // the whole environment
 	Input     string            // what is on standard input
-	Links     place.Links       // may be nil
+	Links     pathclass.Links   // may be nil
 	Typed     bool              // the text is typed at the prompt of a shell that has a past
 	Past      []string          // what was typed there before and defines something
 	Terminal  bool              // a shell that is started is typed at
@@ -117,7 +117,7 @@ func (r *reader) argv(s *scope, words []cmdline.Word) {
 }
 
 func newReader(w World) (*reader, *scope, error) {
-	table, err := programs.Known()
+	table, err := cmdspec.Known()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -144,8 +144,8 @@ func newReader(w World) (*reader, *scope, error) {
 }
 
 // places knows the roots by the names they were given and by those they lead to.
-func places(w World) *place.Map {
-	m := &place.Map{Home: path.Clean(w.Home), Links: w.Links, Temporary: []string{w.Env["TMPDIR"]}}
+func places(w World) *pathclass.Map {
+	m := &pathclass.Map{Home: path.Clean(w.Home), Links: w.Links, Temporary: []string{w.Env["TMPDIR"]}}
 	if w.Home == "" {
 		m.Home = ""
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
-	"github.com/multiollama/mcp-server/shell-exec/internal/place"
+	"github.com/multiollama/mcp-server/shell-exec/internal/pathclass"
 )
 
 // copy is cp, mv, install and ln: the last operand is written, and mv's others go away.
@@ -52,7 +52,7 @@ func (r *reader) copied(s *scope, from []cmdline.Word, to cmdline.Word) {
 	case from[0].Text == pipeName && r.lastProcess != nil:
 		known, ok = r.processes[r.lastProcess], true
 	}
-	p, _, where := place.Absolute(s.dir, to.Text)
+	p, _, where := pathclass.Absolute(s.dir, to.Text)
 	if ok && where {
 		r.files[p] = known
 	}
@@ -62,19 +62,19 @@ func (r *reader) copied(s *scope, from []cmdline.Word, to cmdline.Word) {
 }
 
 func (r *reader) moved(s *scope, c *call, w, to cmdline.Word) {
-	_, all, _ := place.Absolute(s.dir, w.Text)
+	_, all, _ := pathclass.Absolute(s.dir, w.Text)
 	if to.Text == "/dev/null" {
 		r.flag(s, DeleteVital, "mv to /dev/null destroys the files", c.span)
 		return
 	}
 	switch r.places.Of(s.dir, w.Text, false) {
-	case place.Vital, place.System, place.Accounts, place.Disk, place.History:
+	case pathclass.Vital, pathclass.System, pathclass.Accounts, pathclass.Disk, pathclass.History:
 		r.delete(s, w, true, "mv", c.span)
-	case place.Root:
-		if in := r.places.Of(s.dir, to.Text, true); !all || in != place.Workspace && in != place.Root {
+	case pathclass.Root:
+		if in := r.places.Of(s.dir, to.Text, true); !all || in != pathclass.Workspace && in != pathclass.Root {
 			r.flag(s, DeleteWorkspace, "mv "+cmdline.Show(w.Text)+": moves the whole workspace away", c.span)
 		}
-	case place.Outside, place.Startup, place.Secret:
+	case pathclass.Outside, pathclass.Startup, pathclass.Secret:
 		r.flag(s, DeleteOutside, "mv "+cmdline.Show(w.Text)+": outside the workspace", c.span)
 	}
 	r.copied(s, []cmdline.Word{w}, to)
@@ -110,7 +110,7 @@ func (r *reader) rsync(s *scope, c *call) {
 // remoteCopy: credentials are not copied to another machine, whichever it is.
 func (r *reader) remoteCopy(s *scope, c *call) {
 	for i, w := range c.args.Operands {
-		if !isRemote(w.Text) && i < len(c.args.Operands)-1 && r.places.Of(s.dir, w.Text, true) == place.Secret {
+		if !isRemote(w.Text) && i < len(c.args.Operands)-1 && r.places.Of(s.dir, w.Text, true) == pathclass.Secret {
 			r.flag(s, SendSecret, c.name+" sends "+cmdline.Show(w.Text)+", which holds credentials", c.span)
 		}
 	}
@@ -119,8 +119,8 @@ func (r *reader) remoteCopy(s *scope, c *call) {
 // deleteBeneath: what is in the directory may go, not the directory.
 func (r *reader) deleteBeneath(s *scope, w cmdline.Word, how string, span cmdline.Span) {
 	switch r.places.Of(s.dir, w.Text, true) {
-	case place.Workspace, place.Temporary:
-	case place.Root:
+	case pathclass.Workspace, pathclass.Temporary:
+	case pathclass.Root:
 		r.flag(s, DeleteWorkspace, how+" "+cmdline.Show(w.Text)+": may delete the whole workspace", span)
 	default:
 		r.delete(s, w, true, how, span)
@@ -129,7 +129,7 @@ func (r *reader) deleteBeneath(s *scope, w cmdline.Word, how string, span cmdlin
 
 func (r *reader) tee(s *scope, c *call) {
 	for _, w := range c.args.Operands {
-		if p, _, ok := place.Absolute(s.dir, w.Text); ok {
+		if p, _, ok := pathclass.Absolute(s.dir, w.Text); ok {
 			r.files[p] = s.input
 		}
 	}
@@ -150,7 +150,7 @@ func (r *reader) dd(s *scope, c *call) {
 	for _, w := range c.words {
 		if name, ok := strings.CutPrefix(w.Text, "of="); ok {
 			r.write(s, w.With(name), "dd of=")
-			if p, _, ok := place.Absolute(s.dir, name); ok {
+			if p, _, ok := pathclass.Absolute(s.dir, name); ok {
 				r.files[p] = in
 			}
 		}
@@ -188,7 +188,7 @@ func (r *reader) tar(s *scope, c *call) {
 	if extracts(c) && (c.args.Has("-P", "--absolute-names") || strings.Contains(first, "P") && strings.Trim(first, "xvzjJpfPk") == "") {
 		r.flag(s, WriteOutside, "tar -P unpacks to wherever the archive says", c.span)
 	}
-	if extracts(c) && r.places.Of(s.dir, ".", true) != place.Workspace {
+	if extracts(c) && r.places.Of(s.dir, ".", true) != pathclass.Workspace {
 		r.write(s, cmdline.At(".", c.span), "tar unpacks into")
 	}
 	for _, w := range c.args.Operands {
@@ -233,9 +233,9 @@ func (r *reader) disk(s *scope, c *call) {
 	image := false
 	for _, w := range c.args.Operands {
 		switch r.places.Of(s.dir, w.Text, true) {
-		case place.Workspace, place.Temporary:
+		case pathclass.Workspace, pathclass.Temporary:
 			image = image || strings.ContainsAny(w.Text, "./") && !strings.Contains(w.Text, ":")
-		case place.Disk, place.Device, place.Unknown, place.System, place.Vital, place.Outside:
+		case pathclass.Disk, pathclass.Device, pathclass.Unknown, pathclass.System, pathclass.Vital, pathclass.Outside:
 			r.flag(s, DestroyDisk, c.name+" destroys a file system", c.span)
 			return
 		}
@@ -315,7 +315,7 @@ func (r *reader) listFiles(s *scope, c *call) {
 	case len(c.args.Operands) == 0:
 		s.output.add(flow{kind: names, root: s.dir})
 	case len(c.args.Operands) == 1 && cmdline.Pattern(c.args.Operands[0].Text):
-		if p, all, ok := place.Absolute(s.dir, c.args.Operands[0].Text); ok && all {
+		if p, all, ok := pathclass.Absolute(s.dir, c.args.Operands[0].Text); ok && all {
 			s.output.add(flow{kind: names, root: p})
 		}
 	case len(c.args.Operands) == 1 && !strings.ContainsFunc(c.args.Operands[0].Text, cmdline.IsMark):

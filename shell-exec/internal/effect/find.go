@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
-	"github.com/multiollama/mcp-server/shell-exec/internal/place"
+	"github.com/multiollama/mcp-server/shell-exec/internal/pathclass"
 )
 
 // filters are find's tests that leave something out; bare ones take no value.
@@ -62,7 +62,7 @@ func (r *reader) oneOf(s *scope, f search, root cmdline.Word) string {
 		return root.Text
 	}
 	dir := root.Text
-	if p, _, ok := place.Absolute(s.dir, dir); ok && place.IsSystem(p) {
+	if p, _, ok := pathclass.Absolute(s.dir, dir); ok && pathclass.IsSystem(p) {
 		dir = "/usr/lib" // something of the system
 	} else if f.name == ".git" {
 		return strings.TrimSuffix(dir, "/") + "/.git"

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
-	"github.com/multiollama/mcp-server/shell-exec/internal/place"
+	"github.com/multiollama/mcp-server/shell-exec/internal/pathclass"
 )
 
 // ssh runs its last words on another machine.
@@ -95,7 +95,7 @@ func (r *reader) sends(s *scope, c *call, role string, w cmdline.Word) {
 	}
 	file, _, _ = strings.Cut(file, ";")
 	switch {
-	case r.places.Of(s.dir, file, true) == place.Secret:
+	case r.places.Of(s.dir, file, true) == pathclass.Secret:
 		r.flag(s, SendSecret, c.name+" sends "+cmdline.Show(file)+", which holds credentials", c.span)
 	case !staysHere(c.words):
 		r.flag(s, SendFile, c.name+" sends "+cmdline.Show(file), c.span)
@@ -123,7 +123,7 @@ func (r *reader) download(s *scope, c *call) {
 		if strings.HasSuffix(w.Text, "@-") {
 			r.sendsInput(s, c)
 		}
-		if _, file, ok := strings.Cut(w.Text, "@"); ok && !strings.Contains(w.Text, "://") && r.places.Of(s.dir, file, true) == place.Secret {
+		if _, file, ok := strings.Cut(w.Text, "@"); ok && !strings.Contains(w.Text, "://") && r.places.Of(s.dir, file, true) == pathclass.Secret {
 			r.flag(s, SendSecret, c.name+" sends credentials", c.span)
 		}
 	}
@@ -146,7 +146,7 @@ func (r *reader) placesOfOutput(s *scope, c *call) bool {
 	if !ok || !o.Valued || o.Value.Text == "-" {
 		return true
 	}
-	if p, _, ok := place.Absolute(s.dir, o.Value.Text); ok && c.name != "aria2c" {
+	if p, _, ok := pathclass.Absolute(s.dir, o.Value.Text); ok && c.name != "aria2c" {
 		r.files[p] = flow{kind: download}
 	}
 	return false

@@ -7,8 +7,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
-	"github.com/multiollama/mcp-server/shell-exec/internal/place"
-	"github.com/multiollama/mcp-server/shell-exec/internal/programs"
+	"github.com/multiollama/mcp-server/shell-exec/internal/cmdspec"
+	"github.com/multiollama/mcp-server/shell-exec/internal/pathclass"
 )
 
 // The bounds of the work for one command line.
@@ -25,8 +25,8 @@ const (
 // reader follows one command line.
 type reader struct {
 	world   World
-	table   *programs.Table
-	places  *place.Map
+	table   *cmdspec.Table
+	places  *pathclass.Map
 	report  Report
 	seen    map[same]bool
 	steps   int
@@ -96,7 +96,7 @@ func (r *reader) advise(s *scope, kind Kind, why, do string, span cmdline.Span) 
 // flagFile is flag for what happens to w when it is opened.
 func (r *reader) flagFile(s *scope, kind Kind, why string, w cmdline.Word) {
 	e := Effect{Kind: kind, Why: why, Span: w.Span}
-	if p, all, ok := place.Absolute(s.dir, w.Text); ok && !all && !strings.ContainsFunc(p, cmdline.IsMark) {
+	if p, all, ok := pathclass.Absolute(s.dir, w.Text); ok && !all && !strings.ContainsFunc(p, cmdline.IsMark) {
 		e.Path = p
 	}
 	r.add(s, e)

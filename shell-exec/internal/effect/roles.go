@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
-	"github.com/multiollama/mcp-server/shell-exec/internal/place"
+	"github.com/multiollama/mcp-server/shell-exec/internal/pathclass"
 )
 
 // role does what the table of programs says about one word. how names the program and
@@ -93,7 +93,7 @@ func (r *reader) codeRole(s *scope, c *call, role string, w cmdline.Word, how st
 func (r *reader) rareRole(s *scope, role string, w cmdline.Word, how string) {
 	switch role {
 	case "write-system": // beside the workspace is where work trees belong
-		if p := r.places.Leads(s.dir, w.Text); place.IsSystem(p) {
+		if p := r.places.Leads(s.dir, w.Text); pathclass.IsSystem(p) {
 			r.write(s, w, how)
 		}
 	case "macro":
@@ -120,30 +120,30 @@ func (r *reader) delete(s *scope, w cmdline.Word, tree bool, how string, span cm
 	if w.Text == "" {
 		return
 	}
-	_, all, _ := place.Absolute(s.dir, w.Text)
+	_, all, _ := pathclass.Absolute(s.dir, w.Text)
 	what := how + " " + cmdline.Show(w.Text)
 	switch r.places.Of(s.dir, w.Text, strings.HasSuffix(w.Text, "/")) {
-	case place.Vital:
+	case pathclass.Vital:
 		r.flag(s, DeleteVital, what+": the system, the home directory or a directory that the workspace is in", span)
-	case place.System, place.Accounts, place.Disk, place.Device:
+	case pathclass.System, pathclass.Accounts, pathclass.Disk, pathclass.Device:
 		r.flag(s, DeleteSystem, what+": a file of the system", span)
-	case place.History:
+	case pathclass.History:
 		if tree {
 			r.flag(s, DeleteHistory, what+": the history of the project", span)
 		}
-	case place.Repository:
+	case pathclass.Repository:
 		if tree {
 			r.flag(s, Discard, what+": git's own files", span)
 		}
-	case place.Root:
+	case pathclass.Root:
 		if tree || all {
 			r.flag(s, DeleteWorkspace, what+": the whole workspace", span)
 		}
-	case place.Shared:
+	case pathclass.Shared:
 		r.flag(s, DeleteOutside, what+": everything in a temporary directory of all users", span)
-	case place.Outside, place.Secret, place.Startup:
+	case pathclass.Outside, pathclass.Secret, pathclass.Startup:
 		r.flag(s, DeleteOutside, what+": outside the workspace", span)
-	case place.Unknown:
+	case pathclass.Unknown:
 		r.deleteUnknown(s, w, tree, what, span)
 	}
 }
@@ -160,21 +160,21 @@ func (r *reader) deleteUnknown(s *scope, w cmdline.Word, tree bool, what string,
 func (r *reader) write(s *scope, w cmdline.Word, how string) {
 	what := how + " " + cmdline.Show(w.Text)
 	switch r.places.Of(s.dir, w.Text, true) {
-	case place.Accounts:
+	case pathclass.Accounts:
 		r.flag(s, WriteAccounts, what+": accounts, programs or the boot of the machine", w.Span)
-	case place.Vital:
+	case pathclass.Vital:
 		r.writeVital(s, w, what)
-	case place.System, place.Device:
+	case pathclass.System, pathclass.Device:
 		r.flag(s, WriteSystem, what+": a file of the system", w.Span)
-	case place.Disk:
+	case pathclass.Disk:
 		r.flag(s, DestroyDisk, what+": a disk", w.Span)
-	case place.Startup, place.Secret:
+	case pathclass.Startup, pathclass.Secret:
 		r.writeLogin(s, w, how, what)
-	case place.History, place.Repository, place.Trigger:
+	case pathclass.History, pathclass.Repository, pathclass.Trigger:
 		r.flag(s, WriteTrigger, what+": what git, an editor or an agent may run later", w.Span)
-	case place.Outside:
+	case pathclass.Outside:
 		r.writeOutside(s, WriteOutside, w, how, what+": outside the workspace")
-	case place.Unknown:
+	case pathclass.Unknown:
 		if w.Text != "" {
 			r.flag(s, WriteUnknown, what+": it is not known before where that is", w.Span)
 		}
@@ -188,7 +188,7 @@ func (r *reader) writeLogin(s *scope, w cmdline.Word, how, what string) {
 		r.flag(s, WriteAccounts, what+": accounts of the machine", w.Span)
 	case strings.HasSuffix(w.Text, "authorized_keys"):
 		r.flag(s, WriteAccounts, what+": lets others log in", w.Span)
-	case r.places.Of(s.dir, w.Text, true) == place.Secret:
+	case r.places.Of(s.dir, w.Text, true) == pathclass.Secret:
 		r.writeOutside(s, WriteOutside, w, how, what+": where credentials are")
 	default:
 		r.writeOutside(s, WriteStartup, w, how, what+": what later shells or logins run")
@@ -208,11 +208,11 @@ func (r *reader) writeOutside(s *scope, kind Kind, w cmdline.Word, how, why stri
 // writeVital: a file that is put into a directory of the system, or only above the workspace.
 func (r *reader) writeVital(s *scope, w cmdline.Word, what string) {
 	p := r.places.Leads(s.dir, w.Text)
-	if !place.IsSystem(p) {
+	if !pathclass.IsSystem(p) {
 		r.flag(s, WriteOutside, what+": outside the workspace", w.Span)
 		return
 	}
-	if r.places.Of("", p+"/x", false) == place.Accounts {
+	if r.places.Of("", p+"/x", false) == pathclass.Accounts {
 		r.flag(s, WriteAccounts, what+": the programs of the machine", w.Span)
 		return
 	}
@@ -229,7 +229,7 @@ func (r *reader) readArgument(s *scope, w cmdline.Word) {
 
 // read says whether the file holds credentials.
 func (r *reader) read(s *scope, w cmdline.Word) bool {
-	if w.Text == "" || r.places.Of(s.dir, w.Text, true) != place.Secret {
+	if w.Text == "" || r.places.Of(s.dir, w.Text, true) != pathclass.Secret {
 		return false
 	}
 	r.flagFile(s, ReadSecret, "reads credentials: "+cmdline.Show(w.Text), w)
@@ -244,20 +244,20 @@ func (r *reader) attribute(s *scope, w cmdline.Word, tree bool, how string, span
 	}
 	what := how + " " + cmdline.Show(w.Text)
 	switch r.places.Of(s.dir, w.Text, true) {
-	case place.Vital:
+	case pathclass.Vital:
 		p := r.places.Leads(s.dir, w.Text)
-		if place.IsSystem(p) || r.world.Home != "" && place.Under(r.world.Home, p) || strings.Count(p, "/") < 2 {
+		if pathclass.IsSystem(p) || r.world.Home != "" && pathclass.Under(r.world.Home, p) || strings.Count(p, "/") < 2 {
 			r.flag(s, DeleteVital, what+": breaks the system or the home directory", span)
 			return
 		}
 		r.flag(s, WriteOutside, what+": outside the workspace", span)
-	case place.Accounts:
+	case pathclass.Accounts:
 		r.flag(s, WriteAccounts, what+": accounts, programs or the boot of the machine", span)
-	case place.System:
+	case pathclass.System:
 		r.flag(s, WriteSystem, what+": files of the system", span)
-	case place.Disk:
+	case pathclass.Disk:
 		r.flag(s, DestroyDisk, what+": a disk", span)
-	case place.Outside, place.Startup, place.Secret:
+	case pathclass.Outside, pathclass.Startup, pathclass.Secret:
 		r.flag(s, WriteOutside, what+": outside the workspace", span)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/multiollama/mcp-server/shell-exec/internal/programs"
+	"github.com/multiollama/mcp-server/shell-exec/internal/cmdspec"
 )
 
 // The roles that roles.go and call.go know.
@@ -17,7 +17,7 @@ var known = strings.Fields(`delete delete-all write read attribute shell split d
 var asked = strings.Fields("command flock setarch")
 
 func TestTheTableSaysOnlyWhatIsUnderstood(t *testing.T) {
-	table, err := programs.Known()
+	table, err := cmdspec.Known()
 	if err != nil {
 		t.Fatal(err)
 	}

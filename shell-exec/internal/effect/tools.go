@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
-	"github.com/multiollama/mcp-server/shell-exec/internal/place"
+	"github.com/multiollama/mcp-server/shell-exec/internal/pathclass"
 )
 
 // container is docker run and exec: the command runs in a container, on its files.
@@ -46,9 +46,9 @@ func (r *reader) mount(s *scope, c *call, w cmdline.Word) {
 		return // a volume by its name
 	}
 	switch r.places.Of(s.dir, source, true) {
-	case place.Vital, place.System, place.Accounts, place.Disk, place.Secret, place.Startup:
+	case pathclass.Vital, pathclass.System, pathclass.Accounts, pathclass.Disk, pathclass.Secret, pathclass.Startup:
 		r.flag(s, ContainerRights, "gives "+cmdline.Show(source)+" of this machine to a container", c.span)
-	case place.Outside:
+	case pathclass.Outside:
 		r.flag(s, ContainerMount, "gives "+cmdline.Show(source)+" of this machine to a container", c.span)
 	}
 }

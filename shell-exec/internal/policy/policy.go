@@ -15,7 +15,7 @@ import (
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
 	"github.com/multiollama/mcp-server/shell-exec/internal/effect"
-	"github.com/multiollama/mcp-server/shell-exec/internal/place"
+	"github.com/multiollama/mcp-server/shell-exec/internal/pathclass"
 )
 
 // Policy says what is done about each effect and each command. The zero Policy refuses
@@ -61,7 +61,7 @@ type Request struct {
 	Workspace []string          // the directories that may be worked in
 	Env       map[string]string // the whole environment
 	Input     string            // what is on standard input
-	Links     place.Links       // where links lead; may be nil
+	Links     pathclass.Links   // where links lead; may be nil
 	Given     map[string]string // of Env, what the client chose
 	Hold      Hold              // what will hold it
 
@@ -115,7 +115,7 @@ func isIncomplete(err error) bool {
 }
 
 func within(dir string, roots []string) bool {
-	return slices.ContainsFunc(roots, func(root string) bool { return place.Under(dir, root) })
+	return slices.ContainsFunc(roots, func(root string) bool { return pathclass.Under(dir, root) })
 }
 
 func (r Request) report() (effect.Report, error) {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
+	"github.com/multiollama/mcp-server/shell-exec/internal/cmdspec"
 	"github.com/multiollama/mcp-server/shell-exec/internal/effect"
-	"github.com/multiollama/mcp-server/shell-exec/internal/programs"
 )
 
 // Rule is a person's decision about the commands that begin with certain words.
@@ -109,7 +109,7 @@ const (
 )
 
 func (r *Rule) fits(c effect.Command) fit {
-	table, err := programs.Known()
+	table, err := cmdspec.Known()
 	if err != nil {
 		return may
 	}

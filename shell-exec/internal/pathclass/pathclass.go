@@ -1,9 +1,9 @@
-// Package place says where a path lies: in the workspace or outside it, among the
+// Package pathclass says where a path lies: in the workspace or outside it, among the
 // system's files, among credentials, on a disk.
 //
 // It refuses to guess: a path whose beginning is not known lies nowhere known, and the
-// zero Place is that. It looks at a disk only through what it is given, [Links].
-package place
+// zero Class is that. It looks at a disk only through what it is given, [Links].
+package pathclass
 
 import (
 	"path"
@@ -13,12 +13,12 @@ import (
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
 )
 
-// Place is a kind of place.
-type Place int
+// Class is a kind of place.
+type Class int
 
 // The places.
 const (
-	Unknown    Place = iota // not known before the command runs
+	Unknown    Class = iota // not known before the command runs
 	Workspace               // something in the workspace
 	Root                    // the workspace itself, or all that is in it
 	History                 // .git as a whole
@@ -52,7 +52,7 @@ type Map struct {
 // Of says where the absolute or relative path t lies, seen from dir. Links on the way
 // are followed; last says that one in the last component is followed too. Of the path
 // as written and the path as it leads, the worse place counts.
-func (m *Map) Of(dir string, t cmdline.Text, last bool) Place {
+func (m *Map) Of(dir string, t cmdline.Text, last bool) Class {
 	p, all, ok := Absolute(dir, t)
 	if !ok {
 		return Unknown
@@ -73,14 +73,14 @@ func (m *Map) Leads(dir string, t cmdline.Text) cmdline.Text {
 	return m.follow(p, true)
 }
 
-func worse(a, b Place) Place {
+func worse(a, b Class) Class {
 	if slices.Index(severity, b) > slices.Index(severity, a) {
 		return b
 	}
 	return a
 }
 
-var severity = []Place{Harmless, Temporary, Workspace, Unknown, Shared, Outside, Repository, Root, Startup, Secret, Trigger, Device, System, History, Accounts, Disk, Vital}
+var severity = []Class{Harmless, Temporary, Workspace, Unknown, Shared, Outside, Repository, Root, Startup, Secret, Trigger, Device, System, History, Accounts, Disk, Vital}
 
 func (m *Map) follow(p cmdline.Text, last bool) cmdline.Text {
 	known, rest := p, ""
@@ -125,7 +125,7 @@ func isEverything(name cmdline.Text) bool {
 
 // of is Of for a cleaned path. Where a part is a pattern or not known, what stands
 // before it decides.
-func (m *Map) of(p cmdline.Text, all bool) Place {
+func (m *Map) of(p cmdline.Text, all bool) Class {
 	i := strings.IndexFunc(p, cmdline.IsMark)
 	if i < 0 {
 		return m.known(p, all)
@@ -151,7 +151,7 @@ func (m *Map) of(p cmdline.Text, all bool) Place {
 }
 
 // patternInRoot: .g* in the workspace finds .git as well.
-func (m *Map) patternInRoot(p cmdline.Text, only bool) Place {
+func (m *Map) patternInRoot(p cmdline.Text, only bool) Class {
 	if ok, err := path.Match(cmdline.Plain(path.Base(p)), ".git"); only && ok && err == nil {
 		return History
 	}
@@ -164,7 +164,7 @@ func (m *Map) patternInRoot(p cmdline.Text, only bool) Place {
 	return Workspace
 }
 
-func (m *Map) patternInVital(fixed string, only bool) Place {
+func (m *Map) patternInVital(fixed string, only bool) Class {
 	switch {
 	case only && top[strings.Trim(fixed, "/")]:
 		return Vital
@@ -177,7 +177,7 @@ func (m *Map) patternInVital(fixed string, only bool) Place {
 	return Outside
 }
 
-func (m *Map) known(p string, all bool) Place {
+func (m *Map) known(p string, all bool) Class {
 	if p == "/" || p == "/dev" {
 		return Vital
 	}
@@ -216,7 +216,7 @@ func (m *Map) above(p string) bool {
 // homeIn: the home directory lies in dir, and is nearer to what is in it than dir is.
 func (m *Map) homeIn(dir string) bool { return m.Home != "" && m.Home != dir && Under(m.Home, dir) }
 
-func (m *Map) temporary(p string) (Place, bool) {
+func (m *Map) temporary(p string) (Class, bool) {
 	for _, dir := range slices.Concat(temporaries, m.Temporary) {
 		switch {
 		case dir == "" || dir == "/" || !Under(p, dir), m.homeIn(dir) && Under(p, m.Home):

@@ -1,10 +1,10 @@
-// Package programs is what is known about programs: which of their options take a
+// Package cmdspec is what is known about programs: which of their options take a
 // value, what their operands are (files to delete, to write, another command), and
 // what they do by themselves. The knowledge is a table, programs.toml.
 //
 // It refuses to judge: it says what a word is, not whether that is allowed. A program
 // that is not in the table is not known, and nothing is assumed about it.
-package programs
+package cmdspec
 
 import (
 	_ "embed"

@@ -1,4 +1,4 @@
-package place
+package pathclass
 
 import (
 	"strings"
@@ -9,7 +9,7 @@ import (
 
 func TestWhereThingsAre(t *testing.T) {
 	m := &Map{Home: "/home/dev", Workspace: []string{"/home/dev/project"}, Temporary: []string{"/scratch"}}
-	for text, want := range map[string]Place{
+	for text, want := range map[string]Class{
 		"src/main.go": Workspace, ".": Root, "": Unknown, "/home/dev/project/*": Root, "*.o": Workspace, ".g*": History,
 		".git": History, "sub/.GIT": History, ".git/objects/ab": Repository, ".git/index.lock": Workspace,
 		".git/hooks/pre-commit": Trigger, ".git/config": Trigger, ".vscode/tasks.json": Trigger, ".mcp.json": Trigger,
@@ -32,7 +32,7 @@ func TestWhereThingsAre(t *testing.T) {
 
 func TestAHomeDirectoryAmongTemporaryOnesIsStillOne(t *testing.T) {
 	m := &Map{Home: "/tmp/home", Workspace: []string{"/tmp/home/work/project"}}
-	for text, want := range map[string]Place{
+	for text, want := range map[string]Class{
 		"/tmp/home": Vital, "/tmp/home/work": Vital, "..": Vital, "/tmp/home/*": Vital, "/tmp/home/work/project": Root,
 		"/tmp": Shared, "/tmp/*": Shared, "/tmp/other": Temporary, "/tmp/home/notes": Outside,
 		"/tmp/home/.ssh/id_rsa": Secret, "/tmp/home/.bashrc": Startup,

@@ -1,4 +1,4 @@
-package place
+package pathclass
 
 import (
 	"regexp"
@@ -49,7 +49,7 @@ func setOf(words string) map[string]bool {
 	return set
 }
 
-func device(name string) Place {
+func device(name string) Class {
 	for _, dir := range []string{"fd/", "shm/", "pts/", "tcp/", "udp/"} {
 		if strings.HasPrefix(name, dir) {
 			return Harmless
@@ -66,7 +66,7 @@ func device(name string) Place {
 
 // inWorkspace looks at a path relative to the workspace, case aside because some file
 // systems do not tell .GIT from .git.
-func inWorkspace(rel string) Place {
+func inWorkspace(rel string) Class {
 	parts := strings.Split(strings.ToLower(rel), "/")
 	for i, part := range parts {
 		if triggers[part] {
@@ -89,7 +89,7 @@ func inWorkspace(rel string) Place {
 	return Workspace
 }
 
-func inHome(rel string) Place {
+func inHome(rel string) Class {
 	switch {
 	case within(rel, startup):
 		return Startup
@@ -103,7 +103,7 @@ func within(p string, dirs []string) bool {
 	return slices.ContainsFunc(dirs, func(dir string) bool { return Under(p, dir) })
 }
 
-func inSystem(p string, all bool) Place {
+func inSystem(p string, all bool) Class {
 	parts := strings.Split(strings.Trim(p, "/"), "/")
 	switch {
 	case within(p, accounts) || Under(p, "/boot") && p != "/boot":
