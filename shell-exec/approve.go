@@ -68,7 +68,7 @@ func (s *shell) approveWithin(ctx context.Context, b bounds.Bounds, w wish) (san
 	}
 	r := policy.Request{
 		Text: w.text, Argv: w.argv, Shell: s.shell, Dir: g.dir, Home: s.home, Workspace: g.dirs, Env: env, Input: w.input, Links: links{}, Terminal: w.typed,
-		Given: w.env, Hold: s.hold(b),
+		Given: w.env, Sandbox: s.hold(b),
 	}
 	d := p.Judge(r)
 	rules, more, q := s.rules(b, g), grant{}, toolkit.Question{}
@@ -79,7 +79,7 @@ func (s *shell) approveWithin(ctx context.Context, b bounds.Bounds, w wish) (san
 		if more.dir != nil {
 			g.dir = more.dir.Path() // where links led when it was opened
 		}
-		q = question(d, "Run this command?", g.dir, r, can(r.Hold, g.dirs, r.Hold.Read, b.Network, more))
+		q = question(d, "Run this command?", g.dir, r, can(r.Sandbox, g.dirs, r.Sandbox.Read, b.Network, more))
 	}
 	agreed, err := s.agree(ctx, b, d, q)
 	if err != nil {

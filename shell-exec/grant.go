@@ -20,18 +20,18 @@ import (
 )
 
 // hold is what holds the commands that this client starts now.
-func (s *shell) hold(b bounds.Bounds) policy.Hold {
+func (s *shell) hold(b bounds.Bounds) policy.Sandbox {
 	h := holdOf(s.settings)
 	h.Files, h.Offline = h.Files && s.box.confines(), h.Rights && !b.Network
 	return h
 }
 
 // holdOf is what holds commands by the settings, on a machine that keeps its promises.
-func holdOf(set *settings.Set) policy.Hold {
+func holdOf(set *settings.Set) policy.Sandbox {
 	if set.Text("sandbox") == "off" || runtime.GOOS == "windows" {
-		return policy.Hold{}
+		return policy.Sandbox{}
 	}
-	return policy.Hold{Files: true, Rights: true, Offline: !set.Bool("network"), Always: set.Text("sandbox") == "required", Read: set.List("read-path"),
+	return policy.Sandbox{Files: true, Rights: true, Offline: !set.Bool("network"), Always: set.Text("sandbox") == "required", Read: set.List("read-path"),
 		Containers: slices.ContainsFunc(set.List("allow-socket"), func(path string) bool {
 			return slices.ContainsFunc([]string{"docker", "podman", "containerd"}, func(name string) bool { return strings.Contains(filepath.Base(path), name) })
 		})}

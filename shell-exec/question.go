@@ -45,7 +45,7 @@ func asked(command, dir string, reasons ...string) string {
 }
 
 // canTyped is what a text may do that is typed after a yes.
-func canTyped(h policy.Hold) string {
+func canTyped(h policy.Sandbox) string {
 	if !h.Files {
 		return "it is typed once, and no sandbox keeps what it runs to certain files: it can do everything that the user of this server can do."
 	}
@@ -53,7 +53,7 @@ func canTyped(h policy.Hold) string {
 }
 
 // can is what a command may do after a yes, in plain words.
-func can(h policy.Hold, dirs, read []string, online bool, g grant) string {
+func can(h policy.Sandbox, dirs, read []string, online bool, g grant) string {
 	switch {
 	case g.program != "":
 		return "this one command runs once, outside the sandbox, with root's rights or those of the user that it names: " +

@@ -55,7 +55,7 @@ func (s *shell) judgeLines(ctx context.Context, g cmdline.Grammar, p terminal.Pe
 	}
 	r := policy.Request{
 		Shell: policy.Shell{Grammar: g}, Dir: p.Dir, Home: s.home, Workspace: ground.dirs, Env: variables(p.Env), Links: links{}, Typed: true, Past: p.Past,
-		Hold: s.hold(b),
+		Sandbox: s.hold(b),
 	}
 	agreed, dirs := "", []string{p.Dir}
 	v.Complete, err = p.Each(func(text string) (whole bool, err error) {
@@ -69,7 +69,7 @@ func (s *shell) judgeLines(ctx context.Context, g cmdline.Grammar, p terminal.Pe
 		if !asks || !strings.HasSuffix(agreed, "\n"+text) { // what a person agreed to as a part is not asked again
 			q := toolkit.Question{}
 			if asks {
-				q = question(d, "Type this in the terminal?", p.Dir, r, canTyped(r.Hold))
+				q = question(d, "Type this in the terminal?", p.Dir, r, canTyped(r.Sandbox))
 			}
 			if _, err := s.agree(ctx, b, d, q); err != nil {
 				return false, err

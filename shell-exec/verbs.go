@@ -69,7 +69,7 @@ func requestOf(a command.Act) (policy.Request, error) {
 	}
 	home, _ := os.UserHomeDir() // where there is none, nothing is below it
 	env, err := process.Environment{Server: a.Environ, Pass: a.Settings.List("pass-env")}.Build(nil)
-	r := policy.Request{Shell: findShell(), Dir: dir, Home: home, Workspace: []string{dir}, Env: env, Links: links{}, Hold: holdOf(a.Settings)}
+	r := policy.Request{Shell: findShell(), Dir: dir, Home: home, Workspace: []string{dir}, Env: env, Links: links{}, Sandbox: holdOf(a.Settings)}
 	list, isList := a.Words["argv"]
 	switch {
 	case err != nil:

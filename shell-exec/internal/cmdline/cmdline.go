@@ -1,12 +1,15 @@
 // Package cmdline reads a command line in the grammar of the shell that will run it,
-// or says why that cannot be done with certainty.
+// or reports why that cannot be done with certainty.
 //
-// It refuses what the shell and the parser are known to read differently, because what
-// is judged must be what runs: a carriage return, a NUL, a # right after a word, text
-// right after >&-. It refuses what is so long or so deeply nested that reading it would
-// use up the stack, which Go cannot recover from. Of zsh and fish it reads only plain
-// words, which mean the same in every shell. It runs nothing, expands nothing that is not
-// in the text, and touches memory only.
+// It rejects what the shell and the parser are known to read differently, because what
+// is checked must be what runs: a carriage return, a NUL, a # right after a word, text
+// right after >&-. It rejects what is so long or so deeply nested that reading it would
+// use up the stack, which Go cannot recover from. Of zsh and fish it reads only words
+// that mean the same in every shell. It runs nothing, expands nothing that is not in the
+// text, and accesses memory only.
+//
+// It is a package of its own because pathclass, cmdspec, effect and policy all work on
+// its words.
 package cmdline
 
 import (
@@ -25,14 +28,14 @@ const (
 	_ Grammar = iota
 	Bash
 	POSIX // what /bin/sh is where it is not bash: dash, ash
-	Zsh   // plain words only
-	Fish  // plain words only
+	Zsh   // only words that mean the same in every shell
+	Fish  // the same
 )
 
-// MaxLength is how long a script may be: bash -c itself refuses 128 KiB.
+// MaxLength is how long a script may be: bash -c itself rejects 128 KiB.
 const MaxLength = 128<<10 - 1
 
-// How deep brackets may nest, and how many && and | there may be: each stands one level
+// How deep brackets may nest, and how many && and | there may be: each is one level
 // above the one before it in the tree.
 const (
 	maxNesting   = 400
@@ -40,7 +43,7 @@ const (
 	maxBlankings = 20
 )
 
-// Unreadable says why a text cannot be read, and where.
+// Unreadable reports why a text cannot be read, and where.
 type Unreadable struct {
 	Offset     int
 	Why        string
@@ -51,32 +54,32 @@ func (u *Unreadable) Error() string { return fmt.Sprintf("%s (byte %d)", u.Why, 
 
 // Parse reads a script. An error is always an *Unreadable.
 func Parse(text string, g Grammar) (*syntax.File, error) {
-	variant, ok := g.variant()
-	if !ok {
-		return nil, &Unreadable{Offset: 0, Why: "the grammar of the shell is not known"}
+	if g < Bash || g > Fish {
+		return nil, &Unreadable{Why: "the grammar of the shell is not known"}
 	}
 	if err := unfit(text); err != nil {
 		return nil, err
 	}
 	if g == Zsh || g == Fish {
-		if err := plainOnly(text, g); err != nil {
+		if err := notPortable(text, g); err != nil {
 			return nil, err
 		}
 	}
+	variant := syntax.LangPOSIX
+	if g == Bash {
+		variant = syntax.LangBash
+	}
 	file, err := parse(text, variant)
-	if err != nil {
-		return nil, err
+	if err != nil || !strings.Contains(text, "#") {
+		return file, err
 	}
+
 	// The parser continues a comment over a backslash at a line's end, bash does not.
-	if !strings.Contains(text, "#") {
-		return file, nil
-	}
 	for range maxBlankings {
-		comments := commentsOf(file)
-		if at := ambiguousComment(text, comments); at >= 0 {
-			return nil, &Unreadable{Offset: at, Why: "# directly after a word, which the shell may read as a part of the command"}
+		blanked, ambiguous := blankComments(file, text)
+		if ambiguous >= 0 {
+			return nil, &Unreadable{Offset: ambiguous, Why: "# directly after a word, which the shell may read as a part of the command"}
 		}
-		blanked := withoutBackslashes(text, comments)
 		if blanked == text {
 			return file, nil
 		}
@@ -85,31 +88,23 @@ func Parse(text string, g Grammar) (*syntax.File, error) {
 		}
 		text = blanked
 	}
-	return nil, &Unreadable{Offset: 0, Why: "comments end in backslashes again and again"}
-}
-
-func (g Grammar) variant() (syntax.LangVariant, bool) {
-	switch g {
-	case Bash:
-		return syntax.LangBash, true
-	case POSIX, Zsh, Fish: // of the last two only what means the same here
-		return syntax.LangPOSIX, true
-	}
-	return 0, false
+	return nil, &Unreadable{Why: "comments end in backslashes again and again"}
 }
 
 func parse(text string, variant syntax.LangVariant) (*syntax.File, error) {
 	file, err := syntax.NewParser(syntax.Variant(variant), syntax.KeepComments(true)).Parse(strings.NewReader(text), "")
 	if err == nil {
-		return file, otherwise(file, text)
+		if err = readDifferently(file, text); err != nil {
+			return nil, err
+		}
+		return file, nil
 	}
 	var pe syntax.ParseError
-	if errors.As(err, &pe) {
-		incomplete := syntax.IsIncomplete(err) || strings.HasPrefix(pe.Text, "unclosed here-document")
-		incomplete = incomplete && !perhapsComplete(text)
-		return nil, &Unreadable{min(int(pe.Pos.Offset()), len(text)), pe.Text, incomplete}
+	if !errors.As(err, &pe) {
+		return nil, &Unreadable{Why: err.Error()}
 	}
-	return nil, &Unreadable{Why: err.Error()}
+	incomplete := syntax.IsIncomplete(err) || strings.HasPrefix(pe.Text, "unclosed here-document")
+	return nil, &Unreadable{min(int(pe.Pos.Offset()), len(text)), pe.Text, incomplete && !perhapsComplete(text)}
 }
 
 // unfit finds what must not reach the parser.
@@ -127,18 +122,9 @@ func unfit(text string) error {
 		return &Unreadable{Offset: at, Why: "a character of the private use area"}
 	}
 	if strings.Count(text, "&&")+strings.Count(text, "|") > maxOperators {
-		return &Unreadable{Offset: 0, Why: "there are too many && and |"}
+		return &Unreadable{Why: "there are too many && and |"}
 	}
-	if at := tooDeep(text); at >= 0 {
-		return &Unreadable{Offset: at, Why: "it is nested too deeply"}
-	}
-	return nil
-}
-
-// tooDeep is where the brackets open more than maxNesting deep, or -1. Quotes are not
-// looked at: a script with that many brackets in a string is refused as well.
-func tooDeep(text string) int {
-	var parens, braces int
+	var parens, braces int // quotes are not looked at: a script with that many brackets in a string is rejected as well
 	for i := range len(text) {
 		switch text[i] {
 		case '(':
@@ -151,45 +137,33 @@ func tooDeep(text string) int {
 			braces = max(braces-1, 0)
 		}
 		if parens > maxNesting || braces > maxNesting {
-			return i
+			return &Unreadable{Offset: i, Why: "it is nested too deeply"}
 		}
 	}
-	return -1
+	return nil
 }
 
-func commentsOf(file *syntax.File) []*syntax.Comment {
-	var all []*syntax.Comment
-	syntax.Walk(file, func(n syntax.Node) bool {
-		if c, ok := n.(*syntax.Comment); ok {
-			all = append(all, c)
-		}
-		return true
-	})
-	return all
-}
-
-// ambiguousComment finds a # that follows neither blank nor operator: after a=(x) bash
-// reads on and runs what the parser takes as a comment.
-func ambiguousComment(text string, comments []*syntax.Comment) int {
-	for _, c := range comments {
-		at := int(c.Hash.Offset())
-		if at > 0 && at <= len(text) && !strings.ContainsRune(" \t\n;&|(", rune(text[at-1])) {
-			return at
-		}
-	}
-	return -1
-}
-
-// withoutBackslashes blanks those that stand in a comment's first line, which is all of
-// it to the shell.
-func withoutBackslashes(text string, comments []*syntax.Comment) string {
+// blankComments blanks the backslashes in each comment's first line, which is all of the
+// comment to the shell. ambiguous is a # that follows neither blank nor operator, or -1:
+// after a=(x) bash reads on and runs what the parser takes as a comment.
+func blankComments(file *syntax.File, text string) (blanked string, ambiguous int) {
 	b := []byte(text)
-	for _, c := range comments {
-		for i := int(c.Hash.Offset()); i < len(b) && b[i] != '\n'; i++ {
+	ambiguous = -1
+	syntax.Walk(file, func(n syntax.Node) bool {
+		c, ok := n.(*syntax.Comment)
+		if !ok {
+			return true
+		}
+		at := int(c.Hash.Offset())
+		if ambiguous < 0 && at > 0 && at <= len(text) && !strings.ContainsRune(" \t\n;&|(", rune(text[at-1])) {
+			ambiguous = at
+		}
+		for i := at; i < len(b) && b[i] != '\n'; i++ {
 			if b[i] == '\\' {
 				b[i] = ' '
 			}
 		}
-	}
-	return string(b)
+		return true
+	})
+	return string(b), ambiguous
 }

@@ -9,8 +9,10 @@ import (
 // maxTyped is how long a line may be that is typed: a terminal keeps no more of one.
 const maxTyped = 4000
 
-// AtPrompt says why a text that is typed at a shell's prompt would be taken otherwise
-// than the same text in a script: by the line editor, or by history expansion.
+// AtPrompt reports why a text that is typed at a shell's prompt would be taken otherwise
+// than the same text in a script: by the line editor, or by history expansion. Each line is
+// looked at with the quotes that are open where it begins, and as if none were: shells
+// differ in which of the two they do.
 func AtPrompt(text string, g Grammar) error {
 	if !utf8.ValidString(text) {
 		return &Unreadable{Why: "bytes that are no text, which a line editor may take for keys"}
@@ -18,18 +20,6 @@ func AtPrompt(text string, g Grammar) error {
 	if at := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && unicode.IsControl(r) }); at >= 0 {
 		return &Unreadable{Offset: at, Why: "a control character, which is a key to a line editor"}
 	}
-	if err := lines(text, g); err != nil {
-		return err
-	}
-	if rest := strings.TrimRight(text, `\`); (len(text)-len(rest))%2 == 1 {
-		return &Unreadable{Offset: len(rest), Why: "a backslash at the end, which joins it with the next line", Incomplete: true}
-	}
-	return nil
-}
-
-// lines looks at each line with the quotes that are open where it begins, and as if none
-// were: shells differ in which of the two they do.
-func lines(text string, g Grammar) error {
 	start, quote := 0, byte(0)
 	for line := range strings.SplitSeq(text, "\n") {
 		if len(line) > maxTyped {
@@ -44,6 +34,9 @@ func lines(text string, g Grammar) error {
 			quote = open
 		}
 		start += len(line) + 1
+	}
+	if rest := strings.TrimRight(text, `\`); (len(text)-len(rest))%2 == 1 {
+		return &Unreadable{Offset: len(rest), Why: "a backslash at the end, which joins it with the next line", Incomplete: true}
 	}
 	return nil
 }
@@ -72,10 +65,9 @@ func literalMark(line string, i int, quote byte, g Grammar) bool {
 	if i+1 == len(line) || strings.IndexByte(" \t=", line[i+1]) >= 0 {
 		return true
 	}
-	if g != Bash {
-		return false
-	}
 	switch {
+	case g != Bash:
+		return false
 	case quote == '"' && line[i+1] == '"':
 		return true
 	case i > 0 && line[i-1] == '[':

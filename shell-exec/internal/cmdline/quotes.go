@@ -8,9 +8,12 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// otherwise finds what the parser takes in another way than shells do: quotes in an expansion that stands in quotes
-// itself, and where a here-document ends.
-func otherwise(file *syntax.File, text string) error {
+// bareBackquote begins a text that has a backquote without a backslash before it.
+var bareBackquote = regexp.MustCompile("(?s)^(?:[^\\\\`]|\\\\.)*`")
+
+// readDifferently finds what the parser takes in another way than shells do: quotes in an
+// expansion that is itself in quotes, and where a here-document ends.
+func readDifferently(file *syntax.File, text string) error {
 	if !strings.Contains(text, "${") && !strings.Contains(text, "<<") && !strings.Contains(text, "`") {
 		return nil
 	}
@@ -22,27 +25,25 @@ func otherwise(file *syntax.File, text string) error {
 	}
 	nested := 0 // command substitutions around
 	var visit func(syntax.Node) bool
+	inside := func(statements []*syntax.Stmt) bool {
+		nested++
+		for _, s := range statements {
+			syntax.Walk(s, visit)
+		}
+		nested--
+		return false
+	}
 	visit = func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.DblQuoted:
 			quotes(n.Parts, false, at)
 		case *syntax.CmdSubst:
-			if n.Backquotes && unescaped(text[n.Left.Offset()+1:n.Right.Offset()], '`') {
+			if n.Backquotes && bareBackquote.MatchString(text[n.Left.Offset()+1:n.Right.Offset()]) {
 				at(n, "a backquote in quotes in backquotes, where it ends them all the same")
 			}
-			nested++
-			for _, s := range n.Stmts {
-				syntax.Walk(s, visit)
-			}
-			nested--
-			return false
+			return inside(n.Stmts)
 		case *syntax.ProcSubst:
-			nested++
-			for _, s := range n.Stmts {
-				syntax.Walk(s, visit)
-			}
-			nested--
-			return false
+			return inside(n.Stmts)
 		case *syntax.Redirect:
 			if n.Hdoc == nil {
 				break
@@ -58,15 +59,15 @@ func otherwise(file *syntax.File, text string) error {
 	return found
 }
 
-// literal are the operators after which, in double quotes, a single quote quotes nothing.
-var literal = []syntax.ParExpOperator{syntax.AlternateUnset, syntax.AlternateUnsetOrNull, syntax.DefaultUnset, syntax.DefaultUnsetOrNull,
+// quoteless are the operators after which, in double quotes, a single quote quotes nothing.
+var quoteless = []syntax.ParExpOperator{syntax.AlternateUnset, syntax.AlternateUnsetOrNull, syntax.DefaultUnset, syntax.DefaultUnsetOrNull,
 	syntax.ErrorUnset, syntax.ErrorUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull}
 
 // quotes looks at the expansions among the parts of a quoted text: "${x:-'$(a)'}" runs a.
 func quotes(parts []syntax.WordPart, document bool, at func(syntax.Node, string)) {
 	for _, part := range parts {
 		p, ok := part.(*syntax.ParamExp)
-		if !ok || p.Exp == nil && !document || p.Exp != nil && !document && !slices.Contains(literal, p.Exp.Op) {
+		if !ok || !document && (p.Exp == nil || !slices.Contains(quoteless, p.Exp.Op)) {
 			continue
 		}
 		syntax.Walk(p, func(n syntax.Node) bool {
@@ -83,19 +84,6 @@ func quotes(parts []syntax.WordPart, document bool, at func(syntax.Node, string)
 	}
 }
 
-// unescaped says that the byte stands in a text without a backslash before it.
-func unescaped(text string, c byte) bool {
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case c:
-			return true
-		}
-	}
-	return false
-}
-
 // endsEarly: in a substitution, a line that begins with the last one's word and holds the substitution's end ends both.
 // Where the word is not quoted, a backslash joins lines before they are compared.
 func endsEarly(d *syntax.Redirect, text string, nested bool) bool {
@@ -110,7 +98,8 @@ func endsEarly(d *syntax.Redirect, text string, nested bool) bool {
 	}
 	for line := range strings.Lines(body) {
 		line = strings.TrimSuffix(strings.TrimLeft(line, "\t"), "\n")
-		if line == word && body != text[from:to] || nested && (strings.Contains(line, "`") || strings.HasPrefix(line, word) && strings.Contains(line[len(word):], ")")) {
+		rest, begins := strings.CutPrefix(line, word)
+		if line == word && body != text[from:to] || nested && (strings.Contains(line, "`") || begins && strings.Contains(rest, ")")) {
 			return true
 		}
 	}
@@ -123,10 +112,11 @@ var (
 	bracket     = regexp.MustCompile(`[?*+@!]\(`)
 	// document is a line that begins a here-document, and nothing else that goes on after it.
 	document = regexp.MustCompile(`^[^(){}<"'#\\]*<<-?[ \t]*('[\w.-]+'|"[\w.-]+"|[\w.-]+)[^(){}<"'#\\]*$`)
+	expands  = regexp.MustCompile(`\$[{(\[]|\\$`)
 )
 
-// perhapsComplete says that a text, which to the parser goes on, may be at its end to a shell: what is typed next would
-// be run as a line of its own.
+// perhapsComplete says that a text that goes on to the parser may be at its end to a shell:
+// what is typed next would be run as a line of its own.
 func perhapsComplete(text string) bool {
 	if strings.Contains(text, "`") || quoteWithin.MatchString(text) || bracket.MatchString(text) {
 		return true
@@ -143,8 +133,7 @@ func perhapsComplete(text string) bool {
 	word := strings.Trim(m[1], `'"`)
 	for line := range strings.Lines(body) {
 		line = strings.TrimSuffix(strings.TrimLeft(line, "\t"), "\n")
-		expanded := word == m[1] && (strings.Contains(line, "${") || strings.Contains(line, "$(") || strings.Contains(line, "$[") || strings.HasSuffix(line, `\`))
-		if expanded || strings.HasPrefix(line, word) {
+		if word == m[1] && expands.MatchString(line) || strings.HasPrefix(line, word) {
 			return true
 		}
 	}

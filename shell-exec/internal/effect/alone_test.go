@@ -65,9 +65,9 @@ func TestOnlyOneCommandOfPlainWordsIsAlone(t *testing.T) {
 		"sudo id ||\nls":                "[]",
 		"sudo id |& cat":                "[]",
 	} {
-		r, err := effect.OfText(effect.World{Grammar: cmdline.Bash, Dir: "/w", Workspace: []string{"/w"}}, text)
-		if got := fmt.Sprintf("%q", r.Alone); err != nil || got != want {
-			t.Errorf("%q: %s, %v; want %s", text, got, err, want)
+		r := effect.OfText(effect.Surroundings{Grammar: cmdline.Bash, Dir: "/w", Workspace: []string{"/w"}}, text)
+		if got := fmt.Sprintf("%q", r.Alone); got != want {
+			t.Errorf("%q: %s; want %s", text, got, want)
 		}
 	}
 }

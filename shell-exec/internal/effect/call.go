@@ -10,34 +10,19 @@ import (
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdspec"
+	"github.com/multiollama/mcp-server/shell-exec/internal/pathclass"
 )
 
 // call is one command with its arguments sorted.
 type call struct {
-	name   string // without its directory
-	path   cmdline.Word
-	local  bool
-	row    *cmdspec.Program
-	words  []cmdline.Word // its arguments, sub-commands' names aside
-	args   cmdspec.Args
-	global cmdspec.Args // the options before a sub-command
-	span   cmdline.Span
-	moved  bool   // an option said in which directory it runs
-	from   string // the directory before
-}
-
-// move: an option names the directory that the program works in.
-func (c *call) move(s *scope, dir string) {
-	if !c.moved {
-		c.moved, c.from = true, s.dir
-	}
-	s.dir = s.join(dir)
-}
-
-func (c *call) back(s *scope) {
-	if c.moved {
-		s.dir = c.from
-	}
+	name  string // without its directory
+	path  cmdline.Word
+	local bool
+	row   *cmdspec.Program
+	words []cmdline.Word // its arguments, sub-commands' names aside
+	args  cmdspec.Args
+	span  cmdline.Span
+	moved bool // an option said in which directory it runs
 }
 
 // call follows one command with expanded words.
@@ -49,49 +34,45 @@ func (r *reader) call(s *scope, argv []cmdline.Word, span cmdline.Span) {
 		r.flag(s, Unreadable, "commands are nested too deeply", span)
 		return
 	}
-	outer := r.current
+	outer, external := r.current, r.external
 	defer func() { r.current = outer }()
 	c := &call{path: argv[0], span: span, words: argv[1:]}
 	c.name, c.local = programName(argv[0].Text)
-	r.list(s, c)
-	if c.path.Text == "" || r.unclearName(s, c) {
+	r.report.Commands = append(r.report.Commands, Command{Argv: append([]cmdline.Text{c.name}, cmdline.Texts(c.words)...),
+		Path: c.path.Text, Local: c.local, Via: s.via, Span: c.span})
+	r.current = len(r.report.Commands) - 1
+	name := c.path.Text
+	if name == "" || r.unclearName(s, c) {
 		return
 	}
-	external := r.external
-	if r.external = false; !external && r.defined(s, c) {
+	if r.external = false; external {
+		r.program(s, c)
 		return
 	}
-	r.program(s, c)
-}
 
-// defined: the name is that of a function or of an alias. One that was defined earlier
-// at the prompt, or may not have been, may be none by now, and then it is a program.
-func (r *reader) defined(s *scope, c *call) bool {
-	f, isFunction := s.functions[c.path.Text]
-	if isFunction {
+	// A function or an alias that was defined earlier at the prompt, or may not have been, may be gone by now: then
+	// the name is a program's.
+	f, isFunction := s.functions[name]
+	a, isAlias := s.aliases[name]
+	if isFunction || isAlias {
 		r.report.Commands[r.current].Known = true
-		for _, body := range f.bodies {
-			r.callFunction(s, c, body)
-		}
 	}
-	a, isAlias := s.aliases[c.path.Text]
+	for _, body := range f.bodies {
+		r.callFunction(s, c, body)
+	}
 	if isAlias {
-		r.report.Commands[r.current].Known = true
 		r.callAlias(s, c, a)
 	}
-	return isFunction && !f.past && !f.perhaps || isAlias && !a.past
-}
-
-func (r *reader) list(s *scope, c *call) {
-	argv := append([]cmdline.Text{c.name}, cmdline.Texts(c.words)...)
-	r.report.Commands = append(r.report.Commands, Command{Argv: argv, Path: c.path.Text, Local: c.local, Via: s.via, Span: c.span})
-	r.current = len(r.report.Commands) - 1
+	if !(isFunction && !f.past && !f.perhaps || isAlias && !a.past) {
+		r.program(s, c)
+	}
 }
 
 // binaries are the directories of the system's programs.
-var binaries = strings.Fields(`/bin /usr/bin /sbin /usr/sbin /usr/local/bin /usr/local/sbin /opt/homebrew/bin /snap/bin /usr/games /lib64 /lib`)
+var binaries = strings.Fields(`/bin /usr/bin /sbin /usr/sbin /usr/local/bin /usr/local/sbin /opt/homebrew/bin /snap/bin /usr/games
+	/lib64 /lib`)
 
-// programName is the name that is known, and whether it lies where anyone could have put it.
+// programName is the name that is known, and whether it is where anyone could have put it.
 func programName(word string) (name string, local bool) {
 	if !strings.Contains(word, "/") {
 		return word, false
@@ -100,89 +81,84 @@ func programName(word string) (name string, local bool) {
 	return path.Base(clean), !slices.Contains(binaries, path.Dir(clean))
 }
 
-// often are programs whose names are looked for where a name is not certain.
-var often = strings.Fields(`rm dd sh bash dash zsh sudo shred chmod chown mkfs mkfs.ext4 wipefs shutdown reboot poweroff halt nc mv find curl wget python
-	python3 perl ruby node php xargs busybox rimraf`)
+// suspects are programs whose names are looked for where a name is not certain.
+var suspects = strings.Fields(`rm dd sh bash dash zsh sudo shred chmod chown mkfs mkfs.ext4 wipefs shutdown reboot poweroff halt nc mv find
+	curl wget python python3 perl ruby node php xargs busybox rimraf`)
+
+func isSuspect(word string) bool {
+	name, _ := programName(word)
+	return slices.Contains(suspects, name)
+}
 
 // classes writes a shell's pattern as package path has it.
-var classes = strings.NewReplacer("[!", "[^", "[:alpha:]", "a-zA-Z", "[:lower:]", "a-z", "[:alnum:]", "a-zA-Z0-9", "[:graph:]", "a-zA-Z0-9", "[:print:]", "a-zA-Z0-9")
+var classes = strings.NewReplacer("[!", "[^", "[:alpha:]", "a-zA-Z", "[:lower:]", "a-z", "[:alnum:]", "a-zA-Z0-9",
+	"[:graph:]", "a-zA-Z0-9", "[:print:]", "a-zA-Z0-9")
 
 // unclearName handles a program that is not known, or that is a pattern of files.
 func (r *reader) unclearName(s *scope, c *call) bool {
 	name := c.path.Text
-	if strings.ContainsFunc(name, func(ch rune) bool { return ch > 126 && !cmdline.IsMark(ch) }) {
-		r.flag(s, Lookalike, "the program's name has characters that look like others or cannot be seen", c.span)
+	r.flagIf(s, strings.ContainsFunc(name, func(ch rune) bool { return ch > 126 && !cmdline.IsMark(ch) }),
+		Lookalike, "the program's name has characters that look like others or cannot be seen", c.span)
+	if !cmdline.Unknown(name) && !cmdline.Pattern(name) {
+		return false
 	}
-	switch {
-	case cmdline.Unknown(name):
-		return r.unknownName(s, c)
-	case cmdline.Pattern(name):
+	if !cmdline.Unknown(name) {
 		r.advise(s, RunUnknown, "the program's name is a pattern", "Write the program's name", c.span)
 		r.steered = r.steered || s.prompt
-		pattern := classes.Replace(cmdline.Plain(c.name))
-		for _, n := range often {
+		pattern := classes.Replace(cmdline.Literal(c.name))
+		for _, n := range suspects {
 			if ok, err := path.Match(pattern, n); ok && err == nil && strings.Trim(pattern, "*") != "" {
 				r.call(s.within(cmdline.Show(name)), append([]cmdline.Word{c.path.With(n)}, c.words...), c.span)
 			}
 		}
 		return true
 	}
-	return false
-}
 
-// unknownName: of "$x/bin/go" the name is known; of "$x rm" another word may be it.
-func (r *reader) unknownName(s *scope, c *call) bool {
-	name := c.path.Text
+	// Of "$x/bin/go" the name is known; of "$x rm" another word may be it.
 	known := strings.TrimLeft(name[strings.LastIndexAny(name, hole+gap):], hole+gap)
 	if base := path.Base(known); strings.HasPrefix(known, "/") && base != "/" {
-		c.path = c.path.With("./" + base)
-		c.name, c.local = base, true
+		c.path, c.name, c.local = c.path.With("./"+base), base, true
 		r.report.Commands[r.current].Argv[0], r.report.Commands[r.current].Local = base, true
 		return false
 	}
-	if r.connected && cmdline.OnlyUnknown(name) {
-		r.flag(s, ConnectShell, "runs what comes from a network connection", c.span)
-	}
-	if r.downloaded && cmdline.OnlyUnknown(name) {
-		r.flag(s, RunDownloaded, "runs what it downloads", c.span)
-	}
+	nothingKnown := cmdline.OnlyUnknown(name)
+	r.flagIf(s, nothingKnown && r.connected, ConnectShell, "runs what comes from a network connection", c.span)
+	r.flagIf(s, nothingKnown && r.downloaded, RunDownloaded, "runs what it downloads", c.span)
 	r.advise(s, RunUnknown, "the program is not known before it runs", "Write the program's name", c.span)
 	r.steered = r.steered || s.prompt
 	for _, hint := range r.hints {
-		if name := strings.TrimSpace(hint); slices.Contains(often, name) {
+		if name := strings.TrimSpace(hint); slices.Contains(suspects, name) {
 			r.call(s.within("…"), append([]cmdline.Word{c.path.With(name)}, c.words...), c.span)
 		}
 	}
-	if len(c.words) > 0 {
-		if next, _ := programName(c.words[0].Text); slices.Contains(often, next) {
-			r.call(s.within("…"), c.words, c.span)
-		}
+	if len(c.words) > 0 && isSuspect(c.words[0].Text) {
+		r.call(s.within("…"), c.words, c.span)
 	}
 	return true
 }
 
-// callFunction reads a function's body with its arguments. One that calls itself is
-// read once for the same arguments, and a few times for others.
+// invocation is a function with the arguments that it is called with.
+type invocation struct {
+	body *syntax.Stmt
+	args string
+}
+
+// callFunction reads a function's body with its arguments. One that calls itself is read once for the same arguments,
+// and a few times for others.
 func (r *reader) callFunction(s *scope, c *call, body *syntax.Stmt) {
 	name := c.path.Text
 	r.called[name] = true
 	key, depth := invocation{body, strings.Join(cmdline.Texts(c.words), "\x00")}, 0
 	for _, outer := range r.calling {
-		if outer == key {
-			return
-		}
 		if outer.body == body {
 			depth++
 		}
 	}
-	if depth > 4 {
+	if depth > 4 || slices.Contains(r.calling, key) {
 		return
 	}
 	inner := s.within(name + "()")
-	inner.params = slices.Clone(c.words)
-	if inner.params == nil {
-		inner.params = []cmdline.Word{}
-	}
+	inner.params = append([]cmdline.Word{}, c.words...)
 	inner.shifts, inner.locals, inner.env = 0, map[string]*value{}, nil
 	for name, v := range s.env {
 		inner.local(name)
@@ -190,52 +166,57 @@ func (r *reader) callFunction(s *scope, c *call, body *syntax.Stmt) {
 	}
 	r.calling = append(r.calling, key)
 	r.statement(inner, body)
-	inner.restore()
 	r.calling = r.calling[:len(r.calling)-1]
+	for name, v := range inner.locals {
+		if v.texts == nil && !v.list {
+			delete(inner.vars.own, name)
+		} else {
+			inner.set(name, *v)
+		}
+	}
 	s.output.add(inner.output)
 	s.dir = inner.dir
 }
 
 // program follows a program by its row of the table.
 func (r *reader) program(s *scope, c *call) {
+	prompt := s.prompt
 	if s.prompt && IsBuiltin(c.path.Text) {
 		r.builtin(s, c)
 	} else {
-		defer func(was bool) { s.prompt = was }(s.prompt)
 		s.prompt = false
 	}
+	defer func(dir string) {
+		s.prompt = prompt
+		if c.moved {
+			s.dir = dir
+		}
+	}(s.dir)
 	if r.written(s, c) {
 		return
 	}
+	command := &r.report.Commands[r.current]
 	if name := r.realName(s, c); name != "" {
-		c.name = name
-		r.report.Commands[r.current].Argv[0] = name
+		c.name, command.Argv[0] = name, name
 	}
 	r.escapes(s, c)
-	c.row, _ = r.table.Find([]cmdline.Word{c.path.With(c.name)})
-	if c.row == nil {
-		if c.local {
-			r.flag(s, RunFile, "runs a program of the workspace, which has not been read", c.span)
-		}
+	if c.row = r.table.Find(c.name); c.row == nil {
+		r.flagIf(s, c.local, RunFile, "runs a program of the workspace, which has not been read", c.span)
 		r.handed(s, c)
 		s.output.add(flow{kind: something, secret: s.input.secret})
 		return
 	}
 	r.report.Commands[r.current].Known = true
-	defer c.back(s)
 	for r.subCommand(s, c) {
 	}
 	if len(c.words) > 0 && c.row.Nothing.Has(c.words[0].Text) {
 		s.output.add(flow{kind: something})
 		return
 	}
-	c.args = c.row.Split(c.words)
 	outer := s.output
 	s.output = flow{}
-	r.acts(s, c)
-	r.options(s, c)
-	r.operands(s, c)
-	if model := r.models[c.row.Model]; model != nil {
+	r.arguments(s, c)
+	if model := models[c.row.Model]; model != nil {
 		model(r, s, c)
 	}
 	r.prints(s, c)
@@ -244,80 +225,31 @@ func (r *reader) program(s *scope, c *call) {
 	s.output.add(printed)
 }
 
-// realName is the program that the script has copied or linked to this name.
-func (r *reader) realName(s *scope, c *call) string {
-	if len(r.renamed) == 0 {
-		return ""
+// subCommand moves on to the row of "git push" when the row is that of git.
+func (r *reader) subCommand(s *scope, c *call) bool {
+	sub, rest, before := r.table.Sub(c.row, c.words)
+	if sub == nil {
+		return false
 	}
-	if c.local {
-		return r.renamed[s.join(c.path.Text)]
-	}
-	for p, name := range r.renamed {
-		if path.Base(p) == c.name && r.pathChanged {
-			return name
+	c.words = rest
+	for _, o := range before.Options {
+		if role := c.row.Options[o.Name]; role != "" && o.Valued {
+			r.role(s, c, role, o.Value, c.name+" "+o.Name)
 		}
 	}
-	return ""
-}
-
-// handed looks for commands and code among the arguments of a program that nothing is
-// known about, and in what it reads: it may be one of the many that run what they are given.
-func (r *reader) handed(s *scope, c *call) {
-	inner := s.within(c.name)
-	inner.exact, inner.outer, inner.input = false, c.span, flow{}
-	if s.input.kind == literal && spawning().MatchString(s.input.text) {
-		r.code(inner, c, "script", cmdline.At(s.input.text, c.span))
-	}
-	for i, w := range c.words {
-		text := strings.TrimLeft(w.Text, "!: ")
-		if _, v, ok := strings.Cut(text, "="); ok && strings.HasPrefix(text, "-") {
-			text = v
-		}
-		first, rest, several := strings.Cut(strings.TrimSpace(text), " ")
-		name, _ := programName(first)
-		switch {
-		case w.Text == pipeName && r.lastProcess != nil && r.processes[r.lastProcess].kind == literal:
-			r.hinted(inner, r.processes[r.lastProcess].text, c.name, c.span)
-		case len(text) > 8 && strings.ContainsAny(text, "({`\"'") && spawning().MatchString(text):
-			r.code(inner, c, "script", w.With(text))
-		case !slices.Contains(often, name):
-		case several && rest != "":
-			r.perhapsShell(inner, text, c.name)
-		case first == w.Text && i+1 < len(c.words):
-			r.call(s.within(c.name), c.words[i:], c.span)
-			return
-		}
-	}
-}
-
-// executing are the words in an option's name that say that its value is run.
-var executing = strings.Fields("exec execute command cmd script hook run pipe program pager editor shell eval call on callback before after")
-
-// executed looks at values of options that nothing is known about but their names.
-func (r *reader) executed(s *scope, c *call, o cmdspec.Option) {
-	names := strings.FieldsFunc(o.Name, func(ch rune) bool { return strings.ContainsRune("-_.:", ch) })
-	first, _, several := strings.Cut(o.Value.Text, " ")
-	name, _ := programName(first)
-	if !several || !slices.Contains(often, name) || !slices.ContainsFunc(names, func(n string) bool { return slices.Contains(executing, n) }) {
-		return
-	}
-	inner := s.within(c.row.Name + " " + o.Name)
-	inner.exact, inner.outer, inner.input = false, o.Value.Span, flow{}
-	r.perhapsShell(inner, o.Value.Text, c.row.Name)
+	c.row = sub
+	return true
 }
 
 // escapes: many programs run the rest of a line that begins with a !.
 func (r *reader) escapes(s *scope, c *call) {
-	if s.input.kind != literal || len(s.input.text) > maxHint || !strings.Contains(s.input.text, "!") {
+	if len(s.input.text) > maxHint || !strings.Contains(s.input.text, "!") {
 		return
 	}
-	for _, line := range strings.Split(s.input.text, "\n") {
+	for _, line := range s.input.lines() {
 		rest, ok := strings.CutPrefix(line, "!")
-		first, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
-		if name, _ := programName(first); ok && slices.Contains(often, name) {
-			inner := s.within(c.name)
-			inner.exact, inner.outer, inner.input = false, c.span, flow{}
-			r.perhapsShell(inner, rest, c.name)
+		if first, _, _ := strings.Cut(strings.TrimSpace(rest), " "); ok && isSuspect(first) {
+			r.perhapsShell(s.apart(c.name, c.span, flow{}), rest, c.name)
 		}
 	}
 }
@@ -333,35 +265,80 @@ func (r *reader) written(s *scope, c *call) bool {
 			f, ok = r.files[p], true
 		}
 	}
-	if !ok {
-		return false
+	if ok {
+		r.report.Commands[r.current].Known = true
+		inner := s.within(cmdline.Show(c.path.Text))
+		inner.input, inner.params = f, slices.Clone(c.words)
+		r.shellInput(inner, cmdline.Show(c.path.Text), c.span)
 	}
-	r.report.Commands[r.current].Known = true
-	inner := s.within(cmdline.Show(c.path.Text))
-	inner.input = f
-	inner.params = slices.Clone(c.words)
-	r.shellInput(inner, cmdline.Show(c.path.Text), c.span)
-	return true
+	return ok
 }
 
-// subCommand moves on to the row of "git push" when the row is that of git.
-func (r *reader) subCommand(s *scope, c *call) bool {
-	sub, rest, before := r.table.Sub(c.row, c.words)
-	if sub == nil {
-		return false
+// realName is the program that the script has copied or linked to this name.
+func (r *reader) realName(s *scope, c *call) string {
+	if c.local && len(r.renamed) > 0 {
+		return r.renamed[s.join(c.path.Text)]
 	}
-	c.global.Options = append(c.global.Options, before.Options...)
-	c.words = rest
-	for _, o := range before.Options {
-		if role := c.row.Options[o.Name]; role != "" && o.Valued {
-			r.role(s, c, role, o.Value, c.name+" "+o.Name)
+	for p, name := range r.renamed {
+		if path.Base(p) == c.name && r.pathChanged {
+			return name
 		}
 	}
-	c.row = sub
-	return true
+	return ""
 }
 
-func (r *reader) acts(s *scope, c *call) {
+// handed looks for commands and code among the arguments of a program that nothing is known about, and in what it
+// reads: it may be one of the many that run what they are given.
+func (r *reader) handed(s *scope, c *call) {
+	inner := s.apart(c.name, c.span, flow{})
+	if s.input.kind == literal && spawning().MatchString(s.input.text) {
+		r.code(inner, c, "script", cmdline.At(s.input.text, c.span))
+	}
+	for i, w := range c.words {
+		text := strings.TrimLeft(w.Text, "!: ")
+		if _, v, ok := strings.Cut(text, "="); ok && strings.HasPrefix(text, "-") {
+			text = v
+		}
+		first, rest, several := strings.Cut(strings.TrimSpace(text), " ")
+		switch {
+		case w.Text == pipeName && r.lastProcess != nil && r.lastProcess.kind == literal:
+			r.hinted(inner, r.lastProcess.text, c.name, c.span)
+		case len(text) > 8 && strings.ContainsAny(text, "({`\"'") && spawning().MatchString(text):
+			r.code(inner, c, "script", w.With(text))
+		case !isSuspect(first):
+		case several && rest != "":
+			r.perhapsShell(inner, text, c.name)
+		case first == w.Text && i+1 < len(c.words):
+			r.call(s.within(c.name), c.words[i:], c.span)
+			return
+		}
+	}
+}
+
+// executing are the words in an option's name that say that its value is run.
+var executing = strings.Fields(`exec execute command cmd script hook run pipe program pager editor shell eval call on callback
+	before after`)
+
+// options does what the table says about the values of options. Of those that it says nothing about, the names are
+// all that is known.
+func (r *reader) options(s *scope, c *call) {
+	for _, o := range c.args.Options {
+		if role := c.row.Options[o.Name]; role != "" && o.Valued {
+			r.role(s, c, role, o.Value, c.row.Name+" "+o.Name)
+			continue
+		}
+		first, _, several := strings.Cut(o.Value.Text, " ")
+		runs := slices.ContainsFunc(strings.FieldsFunc(o.Name, func(ch rune) bool { return strings.ContainsRune("-_.:", ch) }),
+			func(n string) bool { return slices.Contains(executing, n) })
+		if several && runs && isSuspect(first) {
+			r.perhapsShell(s.apart(c.row.Name+" "+o.Name, o.Value.Span, flow{}), o.Value.Text, c.row.Name)
+		}
+	}
+}
+
+// arguments follows what the program does by itself, and gives each option's value and each operand its role.
+func (r *reader) arguments(s *scope, c *call) {
+	c.args = c.row.Split(c.words)
 	for i := range c.row.Acts {
 		act := &c.row.Acts[i]
 		if act.Effect != "none" && act.Does(c.args) {
@@ -369,20 +346,7 @@ func (r *reader) acts(s *scope, c *call) {
 			s.output.secret = s.output.secret || Kind(act.Effect) == ReadSecret && strings.HasPrefix(c.name, "gpg")
 		}
 	}
-}
-
-func (r *reader) options(s *scope, c *call) {
-	for _, o := range c.args.Options {
-		if role := c.row.Options[o.Name]; role != "" && o.Valued {
-			r.role(s, c, role, o.Value, c.row.Name+" "+o.Name)
-		} else if o.Valued {
-			r.executed(s, c, o)
-		}
-	}
-}
-
-// operands gives each operand its role.
-func (r *reader) operands(s *scope, c *call) {
+	r.options(s, c)
 	operands := c.args.Operands
 	if c.row.Assigns {
 		if len(operands) > 0 && operands[0].Text == "-" { // env - is env -i
@@ -390,33 +354,29 @@ func (r *reader) operands(s *scope, c *call) {
 		}
 		operands = r.assignments(s, operands)
 	}
-	if c.row.First != "" && len(operands) > 0 && !(c.row.Model == "mode" && hasMode(c)) {
+	// chmod -x f and chmod --reference=a f have no mode among their operands.
+	modeGiven := c.row.Model == "mode" && (c.args.Has("--reference") || c.name == "chmod" && c.args.Has("-x", "-w", "-r", "-X", "-s", "-t"))
+	if c.row.First != "" && len(operands) > 0 && !modeGiven {
 		r.role(s, c, c.row.First, operands[0], c.row.Name)
 		operands = operands[1:]
 	}
 	c.args.Operands = operands
-	switch c.row.Operands {
-	case "", "ignore":
-	case "command":
+	switch role := c.row.Operands; {
+	case role == "" || role == "ignore":
+	case role == "command":
 		r.wrapped(s, c, operands)
-	case "package":
+	case role == "package":
 		r.packaged(s, c, operands)
-	case "shell-words":
-		if len(operands) > 0 {
-			r.shell(s, cmdline.Join(operands, c.span), c.row.Name)
-		}
-	default:
+	case role != "shell-words":
 		for _, w := range operands {
-			r.role(s, c, c.row.Operands, w, c.row.Name)
+			r.role(s, c, role, w, c.row.Name)
 		}
+	case len(operands) > 0:
+		r.shell(s, cmdline.Join(operands, c.span), c.row.Name)
 	}
 }
 
-// hasMode: chmod -x f and chmod --reference=a f have no mode among their operands.
-func hasMode(c *call) bool {
-	return c.args.Has("--reference") || c.name == "chmod" && c.args.Has("-x", "-w", "-r", "-X", "-s", "-t")
-}
-
+// assignments reads NAME=value words before operands.
 func (r *reader) assignments(s *scope, operands []cmdline.Word) []cmdline.Word {
 	for i, w := range operands {
 		name, v, ok := strings.Cut(w.Text, "=")
@@ -432,6 +392,8 @@ func (r *reader) assignments(s *scope, operands []cmdline.Word) []cmdline.Word {
 	return nil
 }
 
+var architectures = strings.Fields("linux32 linux64 i386 i686 x86_64 aarch64 arm64 armv7l ppc64le s390x uname26")
+
 // wrapped follows the command that a program is given to run.
 func (r *reader) wrapped(s *scope, c *call, argv []cmdline.Word) {
 	if len(argv) == 0 {
@@ -440,17 +402,17 @@ func (r *reader) wrapped(s *scope, c *call, argv []cmdline.Word) {
 		}
 		return
 	}
-	if c.row.Model == "command" && c.args.Has("-v", "-V") {
-		s.output.add(flow{kind: literal, text: "/usr/bin/" + path.Base(cmdline.Show(argv[0].Text)) + "\n"})
+	first := argv[0].Text
+	switch {
+	case c.row.Model == "command" && c.args.Has("-v", "-V"):
+		s.prints("/usr/bin/" + path.Base(cmdline.Show(first)) + "\n")
 		return
-	}
-	inner := s.within(c.row.Name)
-	if c.row.Model == "flock" && (argv[0].Text == "-c" || argv[0].Text == "--command") {
+	case c.row.Model == "flock" && (first == "-c" || first == "--command"):
 		argv = append([]cmdline.Word{c.path.With("sh")}, argv...)
-	}
-	if c.row.Model == "setarch" && !strings.Contains(argv[0].Text, "/") && len(argv) > 1 && r.isArchitecture(argv[0].Text) {
+	case c.row.Model == "setarch" && len(argv) > 1 && slices.Contains(architectures, first):
 		argv = argv[1:]
 	}
+	inner := s.within(c.row.Name)
 	r.external = true
 	r.call(inner, argv, c.span)
 	r.external = false
@@ -460,23 +422,15 @@ func (r *reader) wrapped(s *scope, c *call, argv []cmdline.Word) {
 	}
 }
 
-func (r *reader) isArchitecture(name string) bool {
-	return slices.Contains(strings.Fields("linux32 linux64 i386 i686 x86_64 aarch64 arm64 armv7l ppc64le s390x uname26"), name)
-}
-
-// packaged: npx and its like run a package's program, which is only known if it has
-// the name of a program that is.
+// packaged: npx and its like run a package's program, which is only known if it has the name of a program that is.
 func (r *reader) packaged(s *scope, c *call, argv []cmdline.Word) {
 	for len(argv) > 0 && strings.HasPrefix(argv[0].Text, "-") {
 		argv = argv[1:]
 	}
-	if len(argv) == 0 {
-		return
-	}
-	if strings.Contains(argv[0].Text, " ") {
+	if len(argv) > 0 && strings.Contains(argv[0].Text, " ") {
 		r.shell(s, cmdline.Join(argv, c.span), c.row.Name)
 	}
-	if row, _ := r.table.Find(argv); row != nil {
+	if len(argv) > 0 && r.table.Find(argv[0].Text) != nil {
 		r.wrapped(s, c, argv)
 	}
 }
@@ -484,7 +438,7 @@ func (r *reader) packaged(s *scope, c *call, argv []cmdline.Word) {
 // join is a path seen from the scope's directory, or "" where that is not known.
 func (s *scope) join(t string) string {
 	switch {
-	case strings.ContainsFunc(t, cmdline.IsMark) || s.dir == "" && !strings.HasPrefix(t, "/"):
+	case cmdline.HasMark(t) || s.dir == "" && !strings.HasPrefix(t, "/"):
 		return ""
 	case strings.HasPrefix(t, "/"):
 		return path.Clean(t)
@@ -494,7 +448,8 @@ func (s *scope) join(t string) string {
 
 // prints is what comes out of the program, where its model has not said so.
 func (r *reader) prints(s *scope, c *call) {
-	if s.input.secret && c.name != "wc" && c.row.Prints != "nothing" {
+	in := s.input
+	if in.secret && c.name != "wc" && c.row.Prints != "nothing" {
 		s.output.secret = true
 	}
 	if s.output.kind != nothing || c.row.Operands == "command" {
@@ -502,23 +457,38 @@ func (r *reader) prints(s *scope, c *call) {
 	}
 	switch c.row.Prints {
 	case "nothing":
+		return
 	case "word":
-		s.output.add(flow{kind: literal, text: "1"})
+		s.prints("1")
+		return
 	case "download":
 		s.output.add(flow{kind: download})
+		return
 	case "list":
 		s.output.add(flow{kind: names, root: s.dir, filtered: true})
+		return
 	case "content":
-		r.printsContent(s, c)
-	case "passes":
-		r.passes(s)
-	default:
-		r.unforeseenOutput(s)
+		switch operands := c.args.Operands; {
+		case len(operands) > 0 && operands[0].Text != "-" && !isStandardInput(operands[0].Text):
+			out := flow{kind: content, root: operands[0].Text}
+			if known, ok := r.content(s, operands[0].Text); ok && len(operands) == 1 {
+				out = known
+			}
+			out.secret = out.secret || s.output.secret
+			s.output.add(out)
+		case in.kind == nothing:
+			s.output.add(flow{kind: something})
+		default:
+			s.output.add(in)
+		}
+		return
+	case "passes": // what goes in comes out, in part
+		if in.kind == names {
+			s.output.add(in)
+			return
+		}
 	}
-}
-
-func (r *reader) unforeseenOutput(s *scope) {
-	switch in := s.input; {
+	switch {
 	case in.kind == download || in.kind == decoding:
 		s.output.add(flow{kind: in.kind})
 	case in.kind == literal && in.decoded:
@@ -530,32 +500,118 @@ func (r *reader) unforeseenOutput(s *scope) {
 	}
 }
 
-// passes: what goes in comes out, in part.
-func (r *reader) passes(s *scope) {
-	if s.input.kind == names {
-		s.output.add(s.input)
-		return
+// role does what the table of programs says about one word. how names the program and the option, for people.
+func (r *reader) role(s *scope, c *call, role string, w cmdline.Word, how string) {
+	switch role {
+	case "delete":
+		r.delete(s, w, c.args.Has(c.row.Deep...), how, c.span)
+	case "delete-all":
+		r.delete(s, w.With(cmdline.Patterned(w.Text)), true, how, c.span)
+	case "write":
+		if w.Text != "-" {
+			r.write(s, w, how)
+		}
+	case "read":
+		r.readArgument(s, w)
+	case "attribute":
+		r.attribute(s, w, c.args.Has(c.row.Deep...), how, c.span)
+	case "shell", "program":
+		r.shell(s, w, how)
+	case "hijack":
+		r.shell(s, w, how)
+		r.flag(s, RunHijacked, how+" makes it run a program", c.span)
+	case "hijack-path":
+		r.flag(s, RunHijacked, how+" makes it run other programs", c.span)
+	case "split": // env -S: a string that becomes words, before the others
+		text := w.Text
+		for _, rest := range c.args.Operands {
+			text += " " + cmdline.Quote(rest.Text)
+		}
+		c.args.Operands = nil
+		r.shell(s, cmdline.At(text, c.span), "env -S")
+	case "directory":
+		c.moved, s.dir = true, s.join(w.Text)
+	case "unpack":
+		c.moved, s.dir = true, s.join(w.Text)
+		if extracts(c) {
+			r.write(s, cmdline.At(".", w.Span), "tar unpacks into")
+		}
+	case "script":
+		r.scriptFile(s, c, w)
+	case "code":
+		r.code(s, c, c.row.Language, w)
+	case "awk":
+		r.awkCode(s, c, w)
+	case "sed":
+		r.sedCode(s, c, w)
+	case "editor":
+		r.editorCommand(s, c, w)
+	case "editor-file": // one that the script has made is read
+		f, _ := r.content(s, w.Text)
+		for _, line := range f.lines() {
+			r.editorCommand(s, c, w.With(line))
+		}
+	case "gdb":
+		r.debuggerCommand(s, c, w)
+	case "make":
+		r.makefile(s, w.Text, c.span)
+	case "makefile":
+		r.makefileNamed(s, c, w)
+	case "expect":
+		r.expectCode(s, w)
+	case "checkpoint":
+		if text, ok := strings.CutPrefix(w.Text, "exec="); ok {
+			r.shell(s, w.With(text), how)
+		}
+	case "tail", "tail-cmake": // the option's value and all after it are a command
+		r.tail(s, c, role, w)
+	case "git-config":
+		key, v, _ := strings.Cut(w.Text, "=")
+		r.gitSetting(s, c, key, v)
+	case "ssh":
+		r.sshSetting(s, w)
+	case "data", "form", "send":
+		r.sends(s, c, role, w)
+	case "connect":
+		r.flag(s, ConnectShell, how+" joins a program to the network", c.span)
+	case "mount":
+		r.mount(s, c, w)
+	case "write-system": // beside the workspace is where work trees belong
+		if pathclass.IsSystem(r.places.Leads(s.dir, w.Text)) {
+			r.write(s, w, how)
+		}
+	case "macro": // of rpm, that runs a shell: %( … )
+		if m := macro().FindStringSubmatch(w.Text); m != nil {
+			r.shell(s, w.With(m[1]), how)
+		}
+	case "wrapper":
+		r.shell(s, w.With(strings.ReplaceAll(w.Text, ",", " ")), how)
+		r.perhapsShell(s, w.Text[strings.LastIndexByte(w.Text, ',')+1:], how)
+	case "setting":
+		if _, v, ok := strings.Cut(w.Text, "="); ok && strings.Contains(v, " ") {
+			r.perhapsShell(s.apart(how, w.Span, s.input), strings.Trim(v, `"'[] `), how)
+		}
 	}
-	r.unforeseenOutput(s)
 }
 
-func (r *reader) printsContent(s *scope, c *call) {
-	if len(c.args.Operands) > 0 && c.args.Operands[0].Text != "-" && !isStandardInput(c.args.Operands[0].Text) {
-		out := flow{kind: content, root: c.args.Operands[0].Text}
-		if len(c.args.Operands) == 1 {
-			if c.args.Operands[0].Text == pipeName && r.lastProcess != nil {
-				out = r.processes[r.lastProcess]
-			} else if known, ok := r.file(s, c.args.Operands[0].Text); ok {
-				out = known
-			}
+// cmakeCommands are those of cmake -E, as the commands that they mean.
+var cmakeCommands = map[string]string{"remove_directory": "rm -r", "rm": "rm", "remove": "rm", "copy": "cp", "copy_directory": "cp",
+	"rename": "mv", "touch": "touch", "make_directory": "mkdir", "env": "env", "time": "time"}
+
+func (r *reader) tail(s *scope, c *call, role string, w cmdline.Word) {
+	i := slices.IndexFunc(c.words, func(word cmdline.Word) bool { return word.Span == w.Span && word.Text == w.Text })
+	if i < 0 {
+		return
+	}
+	argv := c.words[i:]
+	if role == "tail-cmake" {
+		argv = append(wordsAt(strings.Fields(cmakeCommands[w.Text]), w.Span), argv[1:]...)
+		if cmakeCommands[w.Text] == "" {
+			argv = nil
 		}
-		out.secret = out.secret || s.output.secret
-		s.output.add(out)
-		return
 	}
-	if s.input.kind == nothing {
-		s.output.add(flow{kind: something})
-		return
-	}
-	s.output.add(s.input)
+	c.args.Operands = nil
+	r.call(s.within(c.row.Name), argv, c.span)
 }
+
+var macro = late(`(?s)%\((.*)\)`)

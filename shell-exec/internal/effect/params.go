@@ -1,7 +1,6 @@
 package effect
 
 import (
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,12 +24,12 @@ func (r *reader) lookup(s *scope, name string) value {
 	if v, ok := s.vars.find(name); ok {
 		return v
 	}
-	if r.world.Typed {
+	if r.around.Typed {
 		return r.remembered(s, name)
 	}
 	switch {
-	case name == "HOME" && r.world.Home != "":
-		return single(r.world.Home)
+	case name == "HOME" && r.around.Home != "":
+		return single(r.around.Home)
 	case name == "PWD" && s.dir != "":
 		return single(s.dir)
 	case name == "PWD":
@@ -39,34 +38,32 @@ func (r *reader) lookup(s *scope, name string) value {
 		return single(" \t\n")
 	case name == "0" && s.arg0 != "":
 		return single(s.arg0)
-	case name == "BASH" || name == "SHELL" && r.world.Env["SHELL"] == "":
+	case name == "BASH" || name == "SHELL" && r.around.Env["SHELL"] == "":
 		return single("/bin/bash") // the shell sets them itself
 	case slices.Contains(numbers, name):
 		return single("12345")
 	case slices.Contains(unforeseen, name):
 		return unknownValue
-	case name == "@" || name == "*" || name[0] >= '1' && name[0] <= '9':
+	case isParam(name):
 		return s.param(name)
 	}
-	if text, ok := r.world.Env[name]; ok {
+	if text, ok := r.around.Env[name]; ok {
 		return single(text)
 	}
-	if s.tainted || r.world.Env == nil {
+	if s.tainted || r.around.Env == nil {
 		return unknownValue
 	}
-	return single("") // the environment is whole: what is not in it is not set
+	return single("") // the environment is complete: what is not in it is not set
 }
+
+func isParam(name string) bool { return name == "@" || name == "*" || name[0] >= '1' && name[0] <= '9' }
 
 func (s *scope) param(name string) value {
 	if s.params == nil {
 		return unknownValue
 	}
 	if name == "@" || name == "*" {
-		v := value{list: true}
-		for _, w := range s.params {
-			v.items = append(v.items, []string{w.Text})
-		}
-		return v
+		return listOf(cmdline.Texts(s.params))
 	}
 	n, err := strconv.Atoi(name)
 	if err != nil {
@@ -93,38 +90,36 @@ func (r *reader) parameter(s *scope, p *syntax.ParamExp) value {
 		return single("1")
 	}
 	v := r.lookup(s, p.Param.Value)
+	assigns := p.Exp != nil && (p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull)
 	if p.Excl {
-		return r.indirect(s, p, v)
+		return r.indirect(s, p, v, assigns)
 	}
-	if p.Exp != nil && (p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull) {
+	if assigns {
 		r.sets(s, p.Param.Value, false, s.span(p))
 	}
 	v = item(p, v)
-	switch {
-	case p.Slice != nil:
-		r.arithmetic(s, p.Slice.Offset)
-		r.arithmetic(s, p.Slice.Length)
-	case p.Repl != nil:
-		r.flat(s, p.Repl.Orig)
-		r.flat(s, p.Repl.With)
-	case p.Exp == nil:
-		return v
-	default:
+	r.subexpressions(s, p)
+	if p.Exp != nil {
 		if out, ok := r.operator(s, p, v); ok {
 			return out
 		}
+	} else if p.Slice == nil && p.Repl == nil {
+		return v
 	}
-	return r.computed(s, p, v)
+
+	// Package expand does %, #, /, :, ^ and , where the value is known.
+	if v.list {
+		return unknownValue
+	}
+	var out value
+	for _, t := range v.texts {
+		out = out.or(single(r.expandExactly(s, p, t)))
+	}
+	return out
 }
 
-// indirect is ${!name…}: the variable that another one names, which may be an array's subscript with code in it.
-func (r *reader) indirect(s *scope, p *syntax.ParamExp, v value) value {
-	if p.Names == 0 {
-		r.subscript(s, v.texts, s.span(p))
-	}
-	if p.Exp != nil && p.Exp.Word != nil {
-		r.expand(s, p.Exp.Word.Parts, s.span(p))
-	}
+// subexpressions looks at what is in ${x:a:b} and in ${x/a/b}.
+func (r *reader) subexpressions(s *scope, p *syntax.ParamExp) {
 	if p.Slice != nil {
 		r.arithmetic(s, p.Slice.Offset)
 		r.arithmetic(s, p.Slice.Length)
@@ -133,11 +128,22 @@ func (r *reader) indirect(s *scope, p *syntax.ParamExp, v value) value {
 		r.flat(s, p.Repl.Orig)
 		r.flat(s, p.Repl.With)
 	}
+}
+
+// indirect is ${!name…}: the variable that another one names, which may be an array's subscript with code in it.
+func (r *reader) indirect(s *scope, p *syntax.ParamExp, v value, assigns bool) value {
+	if p.Names == 0 {
+		r.subscript(s, v.texts, s.span(p))
+	}
+	if p.Exp != nil && p.Exp.Word != nil {
+		r.expand(s, p.Exp.Word.Parts, s.span(p))
+	}
+	r.subexpressions(s, p)
 	if s.prompt && p.Names == 0 && slices.ContainsFunc(v.texts, func(t string) bool { return !syntax.ValidName(t) }) {
 		r.flag(s, RunUnknownCode, "${!"+p.Param.Value+"} runs code that it finds in the value", s.span(p))
 	}
-	for _, t := range v.texts {
-		if p.Exp != nil && (p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull) {
+	if assigns {
+		for _, t := range v.texts {
 			r.sets(s, t, false, s.span(p))
 		}
 	}
@@ -149,20 +155,15 @@ func (r *reader) indirect(s *scope, p *syntax.ParamExp, v value) value {
 
 // item is ${a[i]}, or ${a} for a list, which is its first.
 func item(p *syntax.ParamExp, v value) value {
-	if !v.list {
+	w, simple := p.Index.(*syntax.Word)
+	switch {
+	case !v.list || p.Index == nil && (p.Param.Value == "@" || p.Param.Value == "*"):
 		return v
-	}
-	if p.Index == nil {
-		switch {
-		case p.Param.Value == "@" || p.Param.Value == "*":
-			return v
-		case len(v.at(0).texts) == 0:
-			return single("")
-		}
+	case p.Index == nil && len(v.at(0).texts) == 0:
+		return single("")
+	case p.Index == nil:
 		return v.at(0)
-	}
-	w, ok := p.Index.(*syntax.Word)
-	if !ok || w.Lit() == "@" || w.Lit() == "*" {
+	case !simple || w.Lit() == "@" || w.Lit() == "*":
 		return v
 	}
 	if n, err := strconv.Atoi(w.Lit()); err == nil && n >= 0 && len(v.at(n).texts) > 0 {
@@ -187,12 +188,17 @@ func (r *reader) operator(s *scope, p *syntax.ParamExp, v value) (value, bool) {
 		s.set(p.Param.Value, out)
 		return out, true
 	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
-		return v.instead(argument), true
+		switch {
+		case len(v.texts) == 1 && v.texts[0] == "":
+			return v, true
+		case len(v.texts) == 1 && !cmdline.Unknown(v.texts[0]):
+			return single(argument), true
+		}
+		return single("").or(single(argument)), true
 	case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
 		return v.orElse(hole), true
 	case syntax.OtherParamOps:
-		r.promptCode(s, p, v)
-		return transformed(p, v), true
+		return r.transformed(s, p, v), true
 	}
 	return value{}, false
 }
@@ -203,99 +209,65 @@ func (v value) orElse(other string) value {
 	}
 	var out value
 	for _, t := range v.texts {
-		switch {
-		case t == "":
-			out = out.or(single(other))
-		case cmdline.Unknown(t):
-			out = out.or(single(t)).or(single(other))
-		default:
+		if t != "" {
 			out = out.or(single(t))
+		}
+		if t == "" || cmdline.Unknown(t) {
+			out = out.or(single(other))
 		}
 	}
 	return out
 }
 
-func (v value) instead(other string) value {
-	if len(v.texts) == 1 {
-		switch t := v.texts[0]; {
-		case t == "":
-			return v
-		case !cmdline.Unknown(t):
-			return single(other)
+// transformed is ${x@L} and its like, where they make a text of a text. ${x@P} runs the
+// substitutions that it finds in the value.
+func (r *reader) transformed(s *scope, p *syntax.ParamExp, v value) value {
+	letters := p.Exp.Word.Lit()
+	if strings.Contains(letters, "P") {
+		for _, t := range v.texts {
+			if cmdline.Unknown(t) || hidesCode(t) || strings.Contains(t, `\`) {
+				r.flag(s, RunDecoded, "${"+p.Param.Value+"@P} runs code that is hidden in the value", s.span(p))
+			}
 		}
+		r.flag(s, RunUnknownCode, "${"+p.Param.Value+"@P} runs code that it finds in the value", s.span(p))
 	}
-	return single("").or(single(other))
-}
-
-// transformed is ${x@L} and its like, where they make a text of a text.
-func transformed(p *syntax.ParamExp, v value) value {
-	change := map[string]func(string) string{"L": strings.ToLower, "U": strings.ToUpper, "E": cmdline.Decode, "Q": cmdline.Quote}
-	f := change[p.Exp.Word.Lit()]
-	if f == nil || v.list {
+	change := map[string]func(string) string{"L": strings.ToLower, "U": strings.ToUpper, "E": cmdline.Decode, "Q": cmdline.Quote}[letters]
+	if change == nil || v.list || slices.ContainsFunc(v.texts, cmdline.Unknown) {
 		return unknownValue
 	}
 	var out value
 	for _, t := range v.texts {
-		if cmdline.Unknown(t) {
-			return unknownValue
-		}
-		out = out.or(single(f(t)))
+		out = out.or(single(change(t)))
 	}
 	return out
-}
-
-// promptCode: ${x@P} runs the substitutions that it finds in the value.
-func (r *reader) promptCode(s *scope, p *syntax.ParamExp, v value) {
-	if p.Exp.Word == nil || !strings.Contains(p.Exp.Word.Lit(), "P") {
-		return
-	}
-	for _, t := range v.texts {
-		if cmdline.Unknown(t) || hidesCode(t) || strings.Contains(t, `\`) {
-			r.flag(s, RunDecoded, "${"+p.Param.Value+"@P} runs code that is hidden in the value", s.span(p))
-		}
-	}
-	r.flag(s, RunUnknownCode, "${"+p.Param.Value+"@P} runs code that it finds in the value", s.span(p))
 }
 
 func hidesCode(t string) bool { return strings.Contains(t, "$(") || strings.Contains(t, "`") }
 
-// computed lets package expand do %, #, /, :, ^ and , where the value is known.
-func (r *reader) computed(s *scope, p *syntax.ParamExp, v value) value {
-	if v.list {
-		return unknownValue
-	}
-	var out value
-	for _, t := range v.texts {
-		text, err := r.expandExactly(s, p, t)
-		if err != nil {
-			text = hole
-		}
-		out = out.or(single(text))
-	}
-	return out
-}
-
-var errNotKnown = errors.New("not known")
-
-func (r *reader) expandExactly(s *scope, p *syntax.ParamExp, text string) (out string, err error) {
-	if strings.ContainsFunc(text, cmdline.IsMark) || !r.spend(s, 1+len(text)/64) {
-		return "", errNotKnown
+// expandExactly is an expansion for one text of its variable, where nothing in it is unknown.
+func (r *reader) expandExactly(s *scope, p *syntax.ParamExp, text string) (out string) {
+	if cmdline.HasMark(text) || !r.spend(s, 1+len(text)/64) {
+		return hole
 	}
 	defer func() { // it panics on some malformed operators
 		if recover() != nil {
-			err = errNotKnown
+			out = hole
 		}
 	}()
 	env := expand.FuncEnviron(func(name string) string {
 		if name == p.Param.Value {
 			return text
 		}
-		if v := r.lookup(s, name); len(v.texts) == 1 && !v.list && !strings.ContainsFunc(v.texts[0], cmdline.IsMark) {
+		if v := r.lookup(s, name); len(v.texts) == 1 && !v.list && !cmdline.HasMark(v.texts[0]) {
 			return v.texts[0]
 		}
 		return ""
 	})
-	return expand.Literal(&expand.Config{NoUnset: true, Env: env}, &syntax.Word{Parts: []syntax.WordPart{p}})
+	out, err := expand.Literal(&expand.Config{NoUnset: true, Env: env}, &syntax.Word{Parts: []syntax.WordPart{p}})
+	if err != nil {
+		return hole
+	}
+	return out
 }
 
 // arithmetic looks for code in an expression: substitutions, and subscripts that come
@@ -326,10 +298,8 @@ func (r *reader) arithmetic(s *scope, x syntax.ArithmExpr) {
 			hidden(n, []string{n.Value})
 			r.evaluates(s, []string{n.Value}, s.span(n))
 		case *syntax.Word:
-			if name := n.Lit(); syntax.ValidName(name) {
-				if v, ok := s.vars.find(name); ok {
-					hidden(n, v.texts)
-				}
+			if v, ok := s.vars.find(n.Lit()); ok && syntax.ValidName(n.Lit()) {
+				hidden(n, v.texts)
 			}
 		case *syntax.ParamExp:
 			if n.Param != nil {
@@ -349,11 +319,13 @@ func (r *reader) counted(s *scope, x syntax.ArithmExpr) {
 		return
 	}
 	syntax.Walk(x, func(n syntax.Node) bool {
-		target, plain := syntax.ArithmExpr(nil), false
+		var target syntax.ArithmExpr
+		certain := false
 		switch n := n.(type) {
 		case *syntax.BinaryArithm:
-			if n.Op == syntax.Assgn || strings.HasSuffix(n.Op.String(), "=") && !slices.Contains([]string{"==", "!=", "<=", ">="}, n.Op.String()) {
-				target, plain = n.X, n.Op == syntax.Assgn
+			op := n.Op.String()
+			if n.Op == syntax.Assgn || strings.HasSuffix(op, "=") && !slices.Contains([]string{"==", "!=", "<=", ">="}, op) {
+				target, certain = n.X, n.Op == syntax.Assgn
 			}
 		case *syntax.UnaryArithm:
 			if n.Op == syntax.Inc || n.Op == syntax.Dec {
@@ -366,7 +338,7 @@ func (r *reader) counted(s *scope, x syntax.ArithmExpr) {
 				name = p.Param.Value // a[i]
 			}
 			r.sets(s, name, false, s.span(n))
-			if plain && syntax.ValidName(name) { // && and ?: may leave it out
+			if certain && syntax.ValidName(name) { // && and ?: may leave it out
 				r.perhaps(s, func() { r.setVariable(s, name, single("1"), false) })
 			}
 		} else if target != nil {
@@ -382,7 +354,7 @@ func (r *reader) subscript(s *scope, texts []string, span cmdline.Span) {
 		if v, ok := s.vars.find(t); ok && syntax.ValidName(t) {
 			t = strings.Join(v.texts, " ")
 		}
-		if t = cmdline.Plain(t); strings.Contains(t, "[") && hidesCode(t) {
+		if t = cmdline.Literal(t); strings.Contains(t, "[") && hidesCode(t) {
 			r.flag(s, RunDecoded, "an array's subscript that is given as data is run as code", span)
 		}
 	}

@@ -41,14 +41,23 @@ func tried(t *testing.T, file *ast.File) (seen int) {
 			return true
 		}
 		seen++
-		text, err := strconv.Unquote(call.Args[0].(*ast.BasicLit).Value)
-		if err == nil {
-			_, err = regexp.Compile(text)
-		}
-		if err != nil {
+		if _, err := regexp.Compile(joined(t, call.Args[0])); err != nil {
 			t.Error(err)
 		}
 		return true
 	})
 	return seen
+}
+
+// joined is the text of a literal, or of several with a + between them.
+func joined(t *testing.T, e ast.Expr) string {
+	t.Helper()
+	if sum, ok := e.(*ast.BinaryExpr); ok {
+		return joined(t, sum.X) + joined(t, sum.Y)
+	}
+	text, err := strconv.Unquote(e.(*ast.BasicLit).Value)
+	if err != nil {
+		t.Error(err)
+	}
+	return text
 }

@@ -21,7 +21,7 @@ type scope struct {
 	loops      int               // how many loops the current statement is in
 	looping    int               // branches that are a loop which is followed round by round
 	locals     map[string]*value // of the function, with what they were outside; nil outside of one
-	env        map[string]value  // what the current command finds in its environment besides
+	env        map[string]value  // what the current command finds in its environment in addition
 	arg0       string
 	branches   int    // how many conditions the current statement depends on
 	splitting  bool   // IFS has been set
@@ -35,7 +35,7 @@ type scope struct {
 	grammar    cmdline.Grammar
 	container  bool
 
-	// where a script in a script stands in the text that was given
+	// where a script in a script is in the text that was given
 	base  int
 	exact bool
 	outer cmdline.Span
@@ -47,7 +47,7 @@ type scope struct {
 // function has several bodies where it depends on a condition which of them counts.
 type function struct {
 	bodies  []*syntax.Stmt
-	past    bool // an earlier line at the prompt defined it, and perhaps took it back
+	past    bool // an earlier line at the prompt defined it, and perhaps removed it
 	perhaps bool // the same of the line that is read
 }
 
@@ -84,39 +84,6 @@ func (s *scope) sub() *scope {
 	return &c
 }
 
-// give puts a variable into the environment of the command that is looked at.
-func (s *scope) give(name string, v value) {
-	env := maps.Clone(s.env)
-	if env == nil {
-		env = map[string]value{}
-	}
-	env[name] = v
-	s.env = env
-}
-
-// local keeps what a variable is outside the function that has one of that name.
-func (s *scope) local(name string) {
-	if s.locals == nil || s.locals[name] != nil {
-		return
-	}
-	if v, ok := s.vars.find(name); ok {
-		s.locals[name] = &v
-		return
-	}
-	s.locals[name] = &value{}
-}
-
-// restore is the end of the function.
-func (s *scope) restore() {
-	for name, v := range s.locals {
-		if v.texts == nil && !v.list {
-			delete(s.vars.own, name)
-			continue
-		}
-		s.set(name, *v)
-	}
-}
-
 // within is the scope of what a command runs: it has the same variables.
 func (s *scope) within(via string) *scope {
 	c := *s
@@ -124,6 +91,40 @@ func (s *scope) within(via string) *scope {
 	c.depth++
 	c.output = flow{}
 	return &c
+}
+
+// apart is the scope of a text that a command runs but that is not written letter by letter
+// in the script: what it does is reported at the span.
+func (s *scope) apart(via string, span cmdline.Span, input flow) *scope {
+	c := s.within(via)
+	c.exact, c.outer, c.input = false, span, input
+	return c
+}
+
+// inPlace is the scope of a script that takes the place of the shell that s is of.
+func (s *scope) inPlace(input flow) *scope {
+	c := s.within("")
+	c.depth, c.via, c.input = s.depth, s.via, input
+	return c
+}
+
+// give puts a variable into the environment of the command that is looked at.
+func (s *scope) give(name string, v value) {
+	env := map[string]value{name: v}
+	for other, v := range s.env {
+		if other != name {
+			env[other] = v
+		}
+	}
+	s.env = env
+}
+
+// local remembers what a variable is outside the function that has one of that name.
+func (s *scope) local(name string) {
+	if s.locals != nil && s.locals[name] == nil {
+		v, _ := s.vars.find(name)
+		s.locals[name] = &v
+	}
 }
 
 func (s *scope) span(n syntax.Node) cmdline.Span {
@@ -137,7 +138,7 @@ func (s *scope) span(n syntax.Node) cmdline.Span {
 type flow struct {
 	kind        flowKind
 	text        string // literal
-	root        string // names: where they lie
+	root        string // names: the directory that they are in
 	hint        string // what may be in it
 	filtered    bool   // names: not all of them
 	decoded     bool
@@ -157,38 +158,40 @@ const (
 	decoding
 )
 
+const maxHint = 4 << 10
+
 // add is what comes out when o comes out after f.
 func (f *flow) add(o flow) {
-	secret, interactive, hint := f.secret || o.secret, f.interactive || o.interactive, hints(*f, o)
-	switch {
+	secret, interactive := f.secret || o.secret, f.interactive || o.interactive
+	switch texts := f.kind == literal && o.kind == literal; {
 	case f.kind == nothing:
 		*f = o
 	case o.kind == nothing:
-	case f.kind == literal && o.kind == literal && len(f.text)+len(o.text) <= maxText:
-		f.text += o.text
-		f.decoded = f.decoded || o.decoded
 	default:
-		f.kind = max(f.kind, o.kind, something)
+		hint := ""
+		if known := texts && f.hint == "" && o.hint == ""; !known && len(f.hint)+len(o.hint)+len(f.text)+len(o.text) <= maxHint {
+			hint = strings.Trim(strings.Join([]string{f.hint, f.text, o.hint, o.text}, "\n"), "\n")
+		}
+		f.hint = hint
+		if texts && len(f.text)+len(o.text) <= maxText {
+			f.text, f.decoded = f.text+o.text, f.decoded || o.decoded
+		} else {
+			f.kind = max(f.kind, o.kind, something)
+		}
 	}
-	f.secret, f.interactive, f.hint = secret, interactive, hint
+	f.secret, f.interactive = secret, interactive
 }
 
-// hints joins what may be in either.
-func hints(f, o flow) string {
-	switch {
-	case f.kind == nothing:
-		return o.hint
-	case o.kind == nothing:
-		return f.hint
-	case f.kind == literal && o.kind == literal && f.hint == "" && o.hint == "":
-		return "" // both are known
-	case len(f.hint)+len(o.hint)+len(f.text)+len(o.text) > maxHint:
-		return ""
+// lines are those of a text that is known.
+func (f flow) lines() []string {
+	if f.kind != literal {
+		return nil
 	}
-	return strings.Trim(strings.Join([]string{f.hint, f.text, o.hint, o.text}, "\n"), "\n")
+	return strings.Split(f.text, "\n")
 }
 
-const maxHint = 4 << 10
+// prints adds a text to what comes out.
+func (s *scope) prints(text string) { s.output.add(flow{kind: literal, text: text}) }
 
 // value is the texts that a variable may have.
 type value struct {
@@ -200,7 +203,16 @@ type value struct {
 
 func single(text string) value { return value{texts: []string{text}} }
 
-var unknownValue = single(string(cmdline.Hole))
+// listOf is a list of texts that are known.
+func listOf(texts []string) value {
+	v := value{list: true}
+	for _, t := range texts {
+		v.items = append(v.items, []string{t})
+	}
+	return v
+}
+
+var unknownValue = single(hole)
 
 // or is a value that may be v or o.
 func (v value) or(o value) value {
@@ -222,7 +234,7 @@ func (v value) or(o value) value {
 		}
 	}
 	if len(out.texts) > maxTexts {
-		out.texts = append(out.texts[:maxTexts-1:maxTexts-1], string(cmdline.Hole))
+		out.texts = append(out.texts[:maxTexts-1:maxTexts-1], hole)
 	}
 	return out
 }
@@ -238,7 +250,7 @@ func (v value) lists() [][][]string {
 	return nil
 }
 
-// at is what may stand at a place of the list.
+// at is what may be at an index of the list.
 func (v value) at(n int) value {
 	var out value
 	for _, l := range v.lists() {

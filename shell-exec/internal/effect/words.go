@@ -1,6 +1,7 @@
 package effect
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -42,20 +43,13 @@ func (r *reader) readings(s *scope, w *syntax.Word) [][]cmdline.Word {
 	if !r.spend(s, 1) {
 		return [][]cmdline.Word{{cmdline.At(gap, s.span(w))}}
 	}
-	if s.grammar == cmdline.Bash && hasBrace(w) {
-		braces := &syntax.Word{Parts: slices.Clone(w.Parts)}
-		if syntax.SplitBraces(braces) {
+	hasBrace := func(p syntax.WordPart) bool { l, ok := p.(*syntax.Lit); return ok && strings.Contains(l.Value, "{") }
+	if s.grammar == cmdline.Bash && slices.ContainsFunc(w.Parts, hasBrace) {
+		if braces := (&syntax.Word{Parts: slices.Clone(w.Parts)}); syntax.SplitBraces(braces) {
 			return [][]cmdline.Word{r.braces(s, braces, s.span(w))}
 		}
 	}
 	return r.expansions(s, w.Parts, s.span(w))
-}
-
-func hasBrace(w *syntax.Word) bool {
-	return slices.ContainsFunc(w.Parts, func(p syntax.WordPart) bool {
-		l, ok := p.(*syntax.Lit)
-		return ok && strings.Contains(l.Value, "{")
-	})
 }
 
 func (r *reader) braces(s *scope, w *syntax.Word, span cmdline.Span) []cmdline.Word {
@@ -91,11 +85,7 @@ func (r *reader) expansions(s *scope, parts []syntax.WordPart, span cmdline.Span
 	}
 	var all [][]cmdline.Word
 	for _, pieces := range r.pieces(s, parts, false) {
-		var out []cmdline.Word
-		for _, text := range s.fields(pieces, quoted) {
-			out = append(out, cmdline.At(text, span))
-		}
-		all = append(all, out)
+		all = append(all, wordsAt(s.fields(pieces, quoted), span))
 	}
 	if len(parts) == 1 && len(all) == 1 && len(all[0]) == 1 && s.exact {
 		all[0][0].Verbatim = s.verbatim(parts[0], all[0][0].Text)
@@ -103,7 +93,7 @@ func (r *reader) expansions(s *scope, parts []syntax.WordPart, span cmdline.Span
 	return all
 }
 
-// verbatim is where a word's text stands letter by letter, or -1.
+// verbatim is where a word's text is written letter by letter, or -1.
 func (s *scope) verbatim(p syntax.WordPart, text string) int {
 	switch p := p.(type) {
 	case *syntax.SglQuoted:
@@ -112,9 +102,7 @@ func (s *scope) verbatim(p syntax.WordPart, text string) int {
 		}
 	case *syntax.DblQuoted:
 		if len(p.Parts) == 1 && !p.Dollar {
-			if l, ok := p.Parts[0].(*syntax.Lit); ok && l.Value == text {
-				return s.base + int(l.Pos().Offset())
-			}
+			return s.verbatim(p.Parts[0], text)
 		}
 	case *syntax.Lit:
 		if p.Value == text {
@@ -150,14 +138,22 @@ func (r *reader) pieces(s *scope, parts []syntax.WordPart, quoted bool) [][]piec
 
 // fields splits pieces into words.
 func (s *scope) fields(pieces []piece, quoted bool) []string {
-	if vanishes(pieces) {
-		return nil
+	hasText := func(p piece) bool { return p.text != "" || len(p.items) > 0 }
+	isList := func(p piece) bool { return p.list }
+	if slices.ContainsFunc(pieces, isList) && !slices.ContainsFunc(pieces, hasText) {
+		return nil // "$@" without parameters is no word at all
 	}
 	f := fields{have: quoted}
 	for _, p := range pieces {
 		switch {
 		case p.list:
-			f.items(p.items)
+			for i, item := range p.items {
+				if i > 0 {
+					f.end()
+				}
+				f.current.WriteString(item)
+				f.have = true
+			}
 		case !p.split:
 			f.current.WriteString(p.text)
 			f.have = f.have || p.text != ""
@@ -170,24 +166,10 @@ func (s *scope) fields(pieces []piece, quoted bool) []string {
 			f.split(p.text, " \t\n")
 		}
 	}
-	if f.current.Len() > 0 || f.have && len(f.out) == 0 || quoted && len(f.out) == 0 {
+	if f.current.Len() > 0 || (f.have || quoted) && len(f.out) == 0 {
 		f.end()
 	}
 	return f.out
-}
-
-// vanishes: "$@" without parameters is no word at all.
-func vanishes(pieces []piece) bool {
-	empty := false
-	for _, p := range pieces {
-		switch {
-		case p.list && len(p.items) == 0:
-			empty = true
-		case p.list || p.text != "":
-			return false
-		}
-	}
-	return empty
 }
 
 type fields struct {
@@ -199,16 +181,6 @@ type fields struct {
 func (f *fields) end() {
 	f.out = append(f.out, f.current.String())
 	f.current.Reset()
-}
-
-func (f *fields) items(items []string) {
-	for i, item := range items {
-		if i > 0 {
-			f.end()
-		}
-		f.current.WriteString(item)
-		f.have = true
-	}
 }
 
 func (f *fields) split(text, separators string) {
@@ -227,18 +199,23 @@ func (f *fields) split(text, separators string) {
 	}
 }
 
-func plainPiece(text string) [][]piece { return [][]piece{{{text: text}}} }
+func onePiece(text string) [][]piece { return [][]piece{{{text: text}}} }
 
 // part expands one part of a word.
 func (r *reader) part(s *scope, p syntax.WordPart, quoted, first bool) [][]piece {
 	switch p := p.(type) {
 	case *syntax.Lit:
-		return r.literal(s, p.Value, quoted, first)
+		if first && strings.HasPrefix(p.Value, "~") {
+			if expanded := r.tilde(s, p.Value[1:]); expanded != nil {
+				return expanded
+			}
+		}
+		return onePiece(cmdline.Unescape(p.Value, quoted))
 	case *syntax.SglQuoted:
 		if p.Dollar {
-			return plainPiece(cmdline.Decode(p.Value))
+			return onePiece(cmdline.Decode(p.Value))
 		}
-		return plainPiece(p.Value)
+		return onePiece(p.Value)
 	case *syntax.DblQuoted:
 		return r.pieces(s, p.Parts, true)
 	case *syntax.ParamExp:
@@ -251,28 +228,33 @@ func (r *reader) part(s *scope, p syntax.WordPart, quoted, first bool) [][]piece
 		return [][]piece{{{text: text, split: !quoted}}}
 	case *syntax.ArithmExp:
 		r.arithmetic(s, p.X)
-		return plainPiece("1")
-	case *syntax.ProcSubst:
-		return [][]piece{{r.process(s, p)}}
+		return onePiece("1")
+	case *syntax.ProcSubst: // <( … ) becomes a name for a pipe; an empty one is no word at all
+		r.flag(s, Substitution, "process substitution", s.span(p))
+		if len(p.Stmts) == 0 {
+			return [][]piece{{{split: true}}}
+		}
+		inner := s.sub()
+		inner.depth++
+		r.statements(inner, p.Stmts)
+		if inner.output.kind == nothing {
+			inner.output.kind = something
+		}
+		r.lastProcess = &inner.output
+		return onePiece(pipeName)
 	case *syntax.ExtGlob:
-		return plainPiece(string(cmdline.Star))
+		return onePiece(string(cmdline.Star))
 	}
 	return [][]piece{{{text: gap, split: true}}}
 }
 
-func (r *reader) literal(s *scope, text string, quoted, first bool) [][]piece {
-	if first && strings.HasPrefix(text, "~") {
-		if expanded, ok := r.tilde(s, text); ok {
-			return expanded
-		}
-	}
-	return plainPiece(cmdline.Unescape(text, quoted))
-}
+// pipeName is what a process substitution becomes.
+const pipeName = "/dev/fd/63"
 
 func parameterPieces(v value, quoted bool) [][]piece {
+	var out [][]piece
 	if v.list {
-		var out [][]piece
-		for _, l := range append([][][]string{v.items}, v.others...) {
+		for _, l := range v.lists() {
 			if all := slices.Concat(l...); quoted {
 				out = append(out, []piece{{items: all, list: true}})
 			} else {
@@ -281,7 +263,6 @@ func parameterPieces(v value, quoted bool) [][]piece {
 		}
 		return out
 	}
-	var out [][]piece
 	for _, t := range v.texts {
 		if !quoted {
 			t = cmdline.Patterned(cmdline.Unquoted(t))
@@ -294,58 +275,31 @@ func parameterPieces(v value, quoted bool) [][]piece {
 	return out
 }
 
-// process is <( … ): a name for a pipe. An empty one is no word at all.
-func (r *reader) process(s *scope, p *syntax.ProcSubst) piece {
-	r.flag(s, Substitution, "process substitution", s.span(p))
-	if len(p.Stmts) == 0 {
-		return piece{split: true}
+// tilde is what ~text becomes; nil where the ~ is an ordinary character.
+func (r *reader) tilde(s *scope, text string) [][]piece {
+	user, tail, inside := strings.Cut(text, "/")
+	if inside {
+		tail = cmdline.Unescape("/"+tail, false)
 	}
-	inner := s.sub()
-	inner.depth++
-	r.statements(inner, p.Stmts)
-	if inner.output.kind == nothing {
-		inner.output.kind = something
-	}
-	if r.processes == nil {
-		r.processes = map[*syntax.ProcSubst]flow{}
-	}
-	r.processes[p], r.lastProcess = inner.output, p
-	return piece{text: pipeName}
-}
-
-// pipeName is what a process substitution becomes.
-const pipeName = "/dev/fd/63"
-
-func (r *reader) tilde(s *scope, text string) ([][]piece, bool) {
-	user, tail := text[1:], ""
-	if cut := strings.IndexByte(user, '/'); cut >= 0 {
-		user, tail = user[:cut], cmdline.Unescape(user[cut:], false)
-	}
+	homes := []string{hole}
 	switch {
 	case user == "":
-		return r.tildeHome(s, tail), true
-	case user == "+" && s.dir != "":
-		return plainPiece(s.dir + tail), true
-	case user == "+" || user == "-":
-		return plainPiece(hole + tail), true
-	case user == "root":
-		return plainPiece("/root" + tail), true
-	case syntax.ValidName(strings.ReplaceAll(user, "-", "_")):
-		return plainPiece("/home/" + user + tail), true
-	}
-	return nil, false
-}
-
-func (r *reader) tildeHome(s *scope, tail string) [][]piece {
-	var out [][]piece
-	for _, home := range r.lookup(s, "HOME").texts {
-		if home == "" {
-			home = hole
+		if known := r.lookup(s, "HOME").texts; len(known) > 0 {
+			homes = known
 		}
-		out = append(out, []piece{{text: home + tail}})
+	case user == "+" && s.dir != "":
+		homes[0] = s.dir
+	case user == "+" || user == "-":
+	case user == "root":
+		homes[0] = "/root"
+	case syntax.ValidName(strings.ReplaceAll(user, "-", "_")):
+		homes[0] = "/home/" + user
+	default:
+		return nil
 	}
-	if out == nil {
-		return plainPiece(hole + tail)
+	var out [][]piece
+	for _, home := range homes {
+		out = append(out, []piece{{text: cmp.Or(home, hole) + tail}})
 	}
 	return out
 }
@@ -360,20 +314,30 @@ func (r *reader) substitution(s *scope, p *syntax.CmdSubst) string {
 	inner := s.sub()
 	inner.depth++
 	r.statements(inner, p.Stmts)
-	if len(p.Stmts) == 1 && p.Stmts[0].Cmd == nil { // $(<file)
-		inner.output = r.contentOf(s, p.Stmts[0])
+	if len(p.Stmts) == 1 && p.Stmts[0].Cmd == nil { // $(<file) is what the script has written to the file
+		inner.output = flow{kind: something}
+		found := false
+		for _, d := range p.Stmts[0].Redirs {
+			if d.Op == syntax.RdrIn && !found {
+				var known flow
+				if known, found = r.file(s, r.flat(s, d.Word)[0]); found {
+					inner.output = known
+				}
+			}
+		}
 	}
-	r.secret = r.secret || inner.output.secret
-	switch inner.output.kind {
+	out := inner.output
+	r.secret = r.secret || out.secret
+	switch out.kind {
 	case literal:
-		text := strings.TrimRight(inner.output.text, "\n")
-		if inner.output.decoded && len(text) > 2 {
+		text := strings.TrimRight(out.text, "\n")
+		if out.decoded && len(text) > 2 {
 			r.decodedTexts[text] = true
 		}
 		return text
 	case something:
-		if h := inner.output.hint; h != "" && len(r.hints) < maxTexts {
-			r.hints = append(r.hints, h)
+		if out.hint != "" && len(r.hints) < maxTexts {
+			r.hints = append(r.hints, out.hint)
 		}
 	case decoding:
 		r.decoded = true
@@ -383,19 +347,7 @@ func (r *reader) substitution(s *scope, p *syntax.CmdSubst) string {
 	return hole
 }
 
-// contentOf is what $(<file) becomes, where the script has written the file.
-func (r *reader) contentOf(s *scope, st *syntax.Stmt) flow {
-	for _, d := range st.Redirs {
-		if d.Op == syntax.RdrIn {
-			if known, ok := r.file(s, r.flat(s, d.Word)[0]); ok {
-				return known
-			}
-		}
-	}
-	return flow{kind: something}
-}
-
-// flat is a word where it cannot split: in an assignment, a redirection, a test.
+// flat are the texts of a word where it cannot split: in an assignment, a redirection, a test.
 func (r *reader) flat(s *scope, w *syntax.Word) []string {
 	if w == nil {
 		return []string{""}
@@ -410,11 +362,8 @@ func (r *reader) flat(s *scope, w *syntax.Word) []string {
 func flatText(pieces []piece) string {
 	var b strings.Builder
 	for _, p := range pieces {
-		if p.list {
-			b.WriteString(strings.Join(p.items, " "))
-		} else {
-			b.WriteString(p.text)
-		}
+		b.WriteString(p.text)
+		b.WriteString(strings.Join(p.items, " "))
 	}
 	return b.String()
 }

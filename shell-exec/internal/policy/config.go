@@ -1,9 +1,12 @@
 package policy
 
 import (
+	_ "embed"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/pelletier/go-toml/v2"
 
@@ -11,7 +14,105 @@ import (
 	"github.com/multiollama/mcp-server/shell-exec/internal/effect"
 )
 
-// Config is what a person writes about the policy.
+// Verdict is what is done about a command. The zero Verdict is none of the three, and
+// is treated as Deny.
+type Verdict int
+
+// The verdicts, from the mildest.
+const (
+	_ Verdict = iota
+	Allow
+	Ask
+	Deny
+)
+
+var verdictNames = map[Verdict]string{Allow: "allow", Ask: "ask", Deny: "deny"}
+
+func (v Verdict) String() string {
+	if name, ok := verdictNames[v]; ok {
+		return name
+	}
+	return "deny"
+}
+
+// UnmarshalText reads allow, ask and deny.
+func (v *Verdict) UnmarshalText(text []byte) error {
+	for verdict, name := range verdictNames {
+		if name == string(text) {
+			*v = verdict
+			return nil
+		}
+	}
+	return fmt.Errorf("a decision is allow, ask or deny, not %q", text)
+}
+
+//go:embed presets.toml
+var presetsSource string
+
+type preset struct {
+	About    string                  `toml:"about"`
+	Extends  string                  `toml:"extends"`
+	Unlisted Verdict                 `toml:"unlisted"`
+	Strict   bool                    `toml:"strict"`
+	Listed   string                  `toml:"listed"`
+	Effects  map[effect.Kind]Verdict `toml:"effects"`
+}
+
+type presetFile struct {
+	Advice map[effect.Kind]string `toml:"advice"`
+	Preset map[string]preset      `toml:"preset"`
+	Limit  map[string]preset      `toml:"limit"`
+	Shell  struct {
+		Parts string `toml:"parts"`
+	} `toml:"shell"`
+}
+
+// presets are those of presets.toml. That it can be read is a test's matter.
+var presets = sync.OnceValue(func() presetFile {
+	var f presetFile
+	if err := toml.NewDecoder(strings.NewReader(presetsSource)).DisallowUnknownFields().Decode(&f); err != nil {
+		panic(err)
+	}
+	return f
+})
+
+// Presets lists the names of the presets.
+func Presets() []string { return []string{"development", "production", "sandbox", "minimal"} }
+
+// Preset is the policy of that name.
+func Preset(name string) (*Policy, error) {
+	f := presets()
+	if _, ok := f.Preset[name]; !ok {
+		return nil, fault.New(fault.Misconfigured, "there is no preset "+name, "Choose one of "+strings.Join(Presets(), ", ")).
+			With("preset", name)
+	}
+	p := &Policy{name: name, effects: map[effect.Kind]Verdict{}, advice: f.Advice, parts: setOf(f.Shell.Parts)}
+	p.extend(f, name)
+	return p, nil
+}
+
+// extend applies a preset on the one that it extends.
+func (p *Policy) extend(f presetFile, name string) {
+	row := f.Preset[name]
+	if row.Extends != "" {
+		p.extend(f, row.Extends)
+	}
+	maps.Copy(p.effects, row.Effects)
+	p.unlisted, p.strict = row.Unlisted, row.Strict
+	if row.Listed != "" {
+		p.listed = setOf(row.Listed)
+	}
+}
+
+func setOf(words string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		set[w] = true
+	}
+	return set
+}
+
+// Config is what the operator writes about the policy.
 type Config struct {
 	Version int                     `toml:"version"`
 	Preset  string                  `toml:"preset"`  // development where empty
@@ -24,30 +125,21 @@ type Config struct {
 }
 
 // floor are effects that may be asked for, never allowed unasked.
-var floor = []effect.Kind{effect.DeleteVital, effect.DeleteSystem, effect.DestroyDisk, effect.Power, effect.ForkBomb, effect.KillAll, effect.WriteAccounts, effect.ConnectShell}
+var floor = []effect.Kind{effect.DeleteVital, effect.DeleteSystem, effect.DestroyDisk, effect.Power, effect.ForkBomb, effect.KillAll,
+	effect.WriteAccounts, effect.ConnectShell}
 
-func isFloor(kind effect.Kind) bool {
-	for _, k := range floor {
-		if k == kind {
-			return true
-		}
-	}
-	return false
-}
+func isFloor(kind effect.Kind) bool { return slices.Contains(floor, kind) }
+
+const correctFile = "Correct the policy file"
 
 // Load reads a policy file. What it does not understand, and a rule whose examples
 // fail, is fault.Misconfigured: a slip must not become a permission.
 func Load(data string) (*Policy, error) {
 	var c Config
-	d := toml.NewDecoder(strings.NewReader(data))
-	if err := d.DisallowUnknownFields().Decode(&c); err != nil {
-		return nil, misconfigured("the policy file cannot be read: " + err.Error()).Because(err)
+	if err := toml.NewDecoder(strings.NewReader(data)).DisallowUnknownFields().Decode(&c); err != nil {
+		return nil, fault.New(fault.Misconfigured, "the policy file cannot be read: "+err.Error(), correctFile).Because(err)
 	}
 	return New(c)
-}
-
-func misconfigured(what string) *fault.Error {
-	return fault.New(fault.Misconfigured, what, "Correct the policy file")
 }
 
 // New is the policy of a Config.
@@ -62,25 +154,7 @@ func New(c Config) (*Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.mode(c.Mode); err != nil {
-		return nil, err
-	}
-	if c.Default != 0 {
-		p.unlisted = c.Default
-	}
-	for kind, verdict := range c.Effects {
-		if err := p.setEffect(kind, verdict); err != nil {
-			return nil, err
-		}
-	}
-	if err := p.addRules(c.Rules); err != nil {
-		return nil, err
-	}
-	return p, p.restrict(c.Allowed, c.Blocked)
-}
-
-func (p *Policy) mode(mode string) error {
-	switch mode {
+	switch c.Mode {
 	case "", "restrictive", "custom":
 	case "permissive":
 		p.unlisted = Allow
@@ -90,35 +164,34 @@ func (p *Policy) mode(mode string) error {
 			}
 		}
 	default:
-		return misconfigured("a mode is permissive, restrictive or custom, not "+mode).With("mode", mode)
+		return nil, fault.New(fault.Misconfigured, "a mode is permissive, restrictive or custom, not "+c.Mode, correctFile).With("mode", c.Mode)
 	}
-	return nil
-}
-
-func (p *Policy) setEffect(kind effect.Kind, verdict Verdict) error {
-	switch {
-	case !kind.Valid():
-		return misconfigured("there is no effect "+string(kind)).With("effect", string(kind))
-	case isFloor(kind) && verdict == Allow:
-		return misconfigured("the effect "+string(kind)+" can be ask or deny, not allow").With("effect", string(kind))
+	if c.Default != 0 {
+		p.unlisted = c.Default
 	}
-	p.effects[kind] = verdict
-	return nil
-}
-
-func (p *Policy) addRules(rules []*Rule) error {
-	for _, given := range rules {
-		r := *given
-		r.ID = given.ID
-		if err := r.compile(); err != nil {
-			return misconfigured(err.Error()).Because(err)
+	for kind, verdict := range c.Effects {
+		wrong := ""
+		if !kind.Valid() {
+			wrong = "there is no effect " + string(kind)
+		} else if isFloor(kind) && verdict == Allow {
+			wrong = "the effect " + string(kind) + " can be ask or deny, not allow"
 		}
-		if err := r.proven(); err != nil {
-			return err
+		if wrong != "" {
+			return nil, fault.New(fault.Misconfigured, wrong, correctFile).With("effect", string(kind))
+		}
+		p.effects[kind] = verdict
+	}
+	for _, given := range c.Rules {
+		r := *given
+		if err := r.compile(); err != nil {
+			return nil, err
+		}
+		if err := r.tryExamples(); err != nil {
+			return nil, err
 		}
 		p.rules = append(p.rules, &r)
 	}
-	return nil
+	return p, p.restrict(c.Allowed, c.Blocked)
 }
 
 // restrict adds lists of allowed and of blocked commands.
@@ -131,11 +204,8 @@ func (p *Policy) restrict(allowed *[]string, blocked []string) error {
 		p.only = append(p.only, list)
 	}
 	list, err := prefixes(blocked, Deny)
-	if err != nil {
-		return err
-	}
 	p.blocked = append(p.blocked, list...)
-	return nil
+	return err
 }
 
 func prefixes(commands []string, verdict Verdict) ([]*Rule, error) {
@@ -143,7 +213,7 @@ func prefixes(commands []string, verdict Verdict) ([]*Rule, error) {
 	for _, c := range commands {
 		r := &Rule{Command: c, Decision: verdict}
 		if err := r.compile(); err != nil {
-			return nil, misconfigured(err.Error()).Because(err)
+			return nil, err
 		}
 		list = append(list, r)
 	}
@@ -169,7 +239,8 @@ func (p *Policy) Tightened(r Restrictions) (*Policy, error) {
 	}
 	for kind, verdict := range r.Effects {
 		if !kind.Valid() || verdict < Allow || verdict > Deny {
-			return nil, fault.New(fault.ParamInvalid, fmt.Sprintf("there is no effect %s or no such decision", kind), "Use the names that policy show lists")
+			return nil, fault.New(fault.ParamInvalid, fmt.Sprintf("there is no effect %s or no such decision", kind),
+				"Use the names that policy show lists")
 		}
 		if verdict < c.Effect(kind) {
 			return nil, fault.New(fault.Forbidden, fmt.Sprintf("%s is %s, and cannot be made %s from here", kind, c.Effect(kind), verdict),
@@ -178,7 +249,8 @@ func (p *Policy) Tightened(r Restrictions) (*Policy, error) {
 		c.effects[kind] = verdict
 	}
 	if err := c.restrict(r.Allowed, r.Blocked); err != nil {
-		return nil, fault.New(fault.ParamInvalid, "a list of commands has an entry that is no command", "Write the program's name and its first words").Because(err)
+		return nil, fault.New(fault.ParamInvalid, "a list of commands has an entry that is no command",
+			"Write the program's name and its first words").Because(err)
 	}
 	return c, nil
 }
@@ -188,24 +260,39 @@ func (p *Policy) Tightened(r Restrictions) (*Policy, error) {
 func (p *Policy) meet(name string) error {
 	other, err := Preset(name)
 	if err != nil {
-		return fault.New(fault.ParamInvalid, "there is no preset "+name, "Use one of "+strings.Join(Presets(), ", ")).With("parameter", "security_preset")
+		return fault.New(fault.ParamInvalid, "there is no preset "+name, "Use one of "+strings.Join(Presets(), ", ")).
+			With("parameter", "security_preset")
 	}
 	for kind, verdict := range other.effects {
 		p.effects[kind] = max(p.Effect(kind), verdict)
 	}
 	p.unlisted = max(p.unlisted, other.unlisted)
 	p.rules = slices.DeleteFunc(p.rules, func(r *Rule) bool { return r.verdict == Allow })
-	if !other.strict {
-		return nil
-	}
-	if p.strict {
-		listed := map[string]bool{}
-		for program := range p.listed {
-			listed[program] = other.listed[program]
-		}
-		p.listed = listed
-	} else {
+	if other.strict && p.strict {
+		p.listed = maps.Clone(p.listed)
+		maps.DeleteFunc(p.listed, func(program string, _ bool) bool { return !other.listed[program] })
+	} else if other.strict {
 		p.strict, p.listed = true, other.listed
 	}
 	return nil
+}
+
+// Limited is p with a limit of presets.toml over it: "agent" is the only one.
+func (p *Policy) Limited(name string) (*Policy, error) {
+	limit, ok := presets().Limit[name]
+	if !ok {
+		return nil, fault.New(fault.Misconfigured, "there is no limit "+name, "Use agent").With("limit", name)
+	}
+	c := p.clone()
+	for kind, verdict := range limit.Effects {
+		c.effects[kind] = max(c.effects[kind], verdict)
+	}
+	return c, nil
+}
+
+func (p *Policy) clone() *Policy {
+	c := *p
+	c.effects = maps.Clone(p.effects)
+	c.rules, c.only, c.blocked = slices.Clone(p.rules), slices.Clone(p.only), slices.Clone(p.blocked)
+	return &c
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/multiollama/mcp-server/shell-exec/internal/effect"
 )
 
-// Hold is what a command is held to when it runs. What a person's yes could not bring about
-// is not asked: it is refused, with the reason. The zero Hold is no sandbox.
-type Hold struct {
+// Sandbox is what a command is restricted to when it runs. What a user's approval could not
+// bring about is not asked: it is denied, with the reason. The zero Sandbox is none.
+type Sandbox struct {
 	Files   bool     // it opens only what its rules name
 	Rights  bool     // no program in it gains rights, as sudo does
 	Offline bool     // it has no network
-	Always  bool     // nothing lifts it, not even a yes
+	Always  bool     // nothing lifts it, not even an approval
 	Read    []string // what it may read outside the workspace
 
 	Containers bool // it may use a container service
@@ -34,7 +34,7 @@ const (
 	outside                // more than any command in a sandbox gets
 )
 
-// The reasons why a yes changes nothing.
+// The reasons why an approval changes nothing.
 const (
 	notThere   = "the sandbox lets no command change anything there"
 	notMachine = "the sandbox lets no command change the machine"
@@ -42,92 +42,85 @@ const (
 	notDocker  = "the sandbox lets no command use a container service"
 	notHome    = "the sandbox lets no command change the user's programs and settings"
 	notUnnamed = "the sandbox opens one existing file at most, and only where the command line names it"
-	notRights  = "the sandbox gives no command other rights; sudo works only as one command that stands alone, without a shell's operators, variables, or input"
+	notRights  = "the sandbox gives no command other rights; sudo works only as one command that stands alone, " +
+		"without a shell's operators, variables, or input"
 )
 
-// consents says what each effect needs, and why a yes does not give it. It is what the
+// consents says what each effect needs, and why an approval does not give it. It is what the
 // decision, the question, and the tests go by.
 var consents = map[effect.Kind]struct {
 	need need
-	why  string // where the sandbox stands against it
+	why  string // where the sandbox prevents it
 }{
 	effect.DeleteVital: {outside, notThere}, effect.DeleteSystem: {outside, notThere}, effect.DeleteOutside: {homeward, notThere},
 	effect.DeleteHistory: {}, effect.DeleteWorkspace: {}, effect.DeleteUnknown: {}, effect.DeleteAFile: {},
 
-	effect.WriteAccounts: {outside, notThere}, effect.WriteSystem: {outside, notThere},
-	effect.WriteStartup: {openFile, notUnnamed}, effect.WriteOutside: {openFile, notUnnamed}, effect.WriteTrigger: {}, effect.WriteUnknown: {},
+	effect.WriteAccounts: {outside, notThere}, effect.WriteSystem: {outside, notThere}, effect.WriteStartup: {openFile, notUnnamed},
+	effect.WriteOutside: {openFile, notUnnamed}, effect.WriteTrigger: {}, effect.WriteUnknown: {},
 
 	effect.ReadSecret: {readFile, notUnnamed}, effect.SendSecret: {outside, "the sandbox keeps credentials from a command that sends them"},
-	effect.SendFile: {need: network}, effect.SendUnknown: {need: network}, effect.ConnectShell: {need: network}, effect.ConnectRaw: {need: network},
+	effect.SendFile: {need: network}, effect.SendUnknown: {need: network},
+	effect.ConnectShell: {need: network}, effect.ConnectRaw: {need: network},
 
-	effect.DestroyDisk: {outside, notMachine}, effect.Power: {outside, notMachine}, effect.Kernel: {outside, notMachine}, effect.Network: {outside, notMachine},
-	effect.Service: {outside, notMachine}, effect.Packages: {outside, notMachine}, effect.UserPackages: {homeward, notHome},
-	effect.KillAll: {outside, "the sandbox lets no command signal other processes"}, effect.Escalate: {rights, notRights},
-	effect.DiskImage: {}, effect.DestroyData: {},
+	effect.DestroyDisk: {outside, notMachine}, effect.Power: {outside, notMachine}, effect.Kernel: {outside, notMachine},
+	effect.Network: {outside, notMachine}, effect.Service: {outside, notMachine}, effect.Packages: {outside, notMachine},
+	effect.UserPackages: {homeward, notHome}, effect.Escalate: {rights, notRights}, effect.DiskImage: {}, effect.DestroyData: {},
+	effect.KillAll: {outside, "the sandbox lets no command signal other processes"},
 
 	effect.RunDownloaded: {need: network}, effect.RunRemote: {need: network}, effect.RunOutside: {outside, notOutside},
-	effect.RunDecoded: {}, effect.RunUnknown: {}, effect.RunUnknownCode: {}, effect.RunOutput: {}, effect.RunTerminal: {}, effect.RunCode: {}, effect.RunFile: {},
-	effect.RunHijacked: {}, effect.ForkBomb: {}, effect.Substitution: {}, effect.Eval: {}, effect.Exec: {}, effect.Decode: {}, effect.Alias: {},
-	effect.Lookalike: {}, effect.Unreadable: {}, effect.TooLarge: {},
+	effect.RunDecoded: {}, effect.RunUnknown: {}, effect.RunUnknownCode: {}, effect.RunOutput: {}, effect.RunTerminal: {},
+	effect.RunCode: {}, effect.RunFile: {}, effect.RunHijacked: {}, effect.ForkBomb: {}, effect.Substitution: {}, effect.Eval: {},
+	effect.Exec: {}, effect.Decode: {}, effect.Alias: {}, effect.Lookalike: {}, effect.Unreadable: {}, effect.TooLarge: {},
 
 	effect.Discard: {}, effect.PublishVersions: {need: network}, effect.Publish: {need: network}, effect.Infrastructure: {need: network},
-	effect.ContainerFiles: {containers, notDocker}, effect.ContainerRights: {containers, notDocker}, effect.ContainerMount: {containers, notDocker},
-	effect.ContainerGone: {containers, notDocker},
+	effect.ContainerFiles: {containers, notDocker}, effect.ContainerRights: {containers, notDocker},
+	effect.ContainerMount: {containers, notDocker}, effect.ContainerGone: {containers, notDocker},
 }
 
 // gaining are the programs that have the rights of root by themselves. One of them alone
-// may run outside the sandbox after a yes; nothing else ever does.
+// may run outside the sandbox after an approval; nothing else ever does.
 var gaining = strings.Fields("sudo doas su pkexec passwd chsh chfn gpasswd newgrp sg")
 
-// lifted says that r, where a person agrees, runs outside the sandbox: one command that
-// needs the rights of root, as it is written, with nothing that a client gave it besides.
+// lifted says that r, where the user agrees, runs outside the sandbox: one command that
+// needs the rights of root, as it is written, with nothing that a client gave it in addition.
 func (r Request) lifted(alone []string) bool {
-	return r.Hold.Rights && !r.Hold.Always && !r.Hold.Offline && !r.Typed && !r.Terminal && r.Input == "" && len(r.Given) == 0 &&
+	return r.Sandbox.Rights && !r.Sandbox.Always && !r.Sandbox.Offline && !r.Typed && !r.Terminal && r.Input == "" && len(r.Given) == 0 &&
 		len(alone) > 0 && (!strings.Contains(alone[0], "/") || strings.HasPrefix(alone[0], "/")) && slices.Contains(gaining, path.Base(alone[0]))
 }
 
-// impossible says why f would not happen though a person agrees; "" where it would. A file
+// impossible says why f would not happen though the user agrees; "" where it would. A file
 // that has to be opened for it is then f.Opens.
-func (r Request) impossible(f *Finding, file string) string {
-	h, row := r.Hold, consents[f.Effect]
-	if f.Effect == "" {
-		return ""
-	}
+func (r Request) impossible(f *Finding) string {
+	in, row := r.Sandbox, consents[f.Effect]
 	atHome := r.Home != "" && within(r.Home, r.Workspace)
+	possible := !in.Files
 	switch row.need {
 	case nothing:
 		return ""
 	case network:
-		if h.Offline {
+		if in.Offline {
 			return "commands have no network here"
 		}
 		return ""
 	case rights:
-		if !h.Rights {
-			return ""
-		}
+		possible = !in.Rights
 	case containers:
-		if !h.Files || h.Containers {
-			return ""
-		}
+		possible = possible || in.Containers
 	case homeward:
-		if !h.Files || atHome {
-			return ""
-		}
+		possible = possible || atHome
 	case readFile, openFile:
-		switch {
-		case !h.Files, file == "" && atHome, row.need == readFile && file != "" && within(r.leads(file), h.Read):
-			return ""
-		case r.Typed:
+		if possible = possible || f.path == "" && atHome || row.need == readFile && f.path != "" && within(r.leads(f.path), in.Read); possible {
+			break
+		}
+		if r.Typed {
 			return "the sandbox of a terminal stays as it is"
-		case file != "" && !h.Always:
-			f.Opens, f.Writes = file, row.need == openFile
-			return ""
 		}
-	default:
-		if !h.Files {
-			return ""
+		if possible = f.path != "" && !in.Always; possible {
+			f.Opens, f.Writes = f.path, row.need == openFile
 		}
+	}
+	if possible {
+		return ""
 	}
 	return row.why
 }
@@ -139,18 +132,15 @@ func (r Request) leads(file string) string {
 	return r.Links.Follow(file)
 }
 
-// weighConsent refuses what a person would be asked in vain.
+// weighConsent denies what the user would be asked in vain.
 func (d *Decision) weighConsent() {
 	r := d.request
-	if d.lifted {
-		return
-	}
 	for i := range d.findings {
 		f := &d.findings[i]
-		if f.Verdict != Ask {
+		if d.lifted || f.Verdict != Ask || f.Effect == "" {
 			continue
 		}
-		if why := r.impossible(f, f.path); why != "" {
+		if why := r.impossible(f); why != "" {
 			f.Verdict, f.vain = Deny, true
 			f.Why += "; " + why
 			f.Do = "Do it another way, or ask the user to run it"
@@ -161,18 +151,19 @@ func (d *Decision) weighConsent() {
 	}
 }
 
-// Asked are the reasons for which a person is asked, each once.
+// Asked are the reasons for which the user is asked, each once.
 func (d Decision) Asked() []Finding {
 	var all []Finding
 	for _, f := range d.findings {
-		if f.Verdict == Ask && !slices.ContainsFunc(all, func(o Finding) bool { return o.Rule == f.Rule && o.Why == f.Why && o.Opens == f.Opens }) {
+		asked := func(o Finding) bool { return o.Rule == f.Rule && o.Why == f.Why && o.Opens == f.Opens }
+		if f.Verdict == Ask && !slices.ContainsFunc(all, asked) {
 			all = append(all, f)
 		}
 	}
 	return all
 }
 
-// Lifted is the program and its arguments, where a yes has it run outside the sandbox.
+// Lifted is the program and its arguments, where an approval has it run outside the sandbox.
 func (d Decision) Lifted() []string {
 	if d.Verdict() != Ask || !d.lifted {
 		return nil

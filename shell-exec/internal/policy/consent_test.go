@@ -14,9 +14,9 @@ import (
 
 // The holds of --sandbox off, auto, and required, and of auto without a network.
 var (
-	auto     = policy.Hold{Files: true, Rights: true}
-	required = policy.Hold{Files: true, Rights: true, Always: true}
-	offline  = policy.Hold{Files: true, Rights: true, Offline: true}
+	auto     = policy.Sandbox{Files: true, Rights: true}
+	required = policy.Sandbox{Files: true, Rights: true, Always: true}
+	offline  = policy.Sandbox{Files: true, Rights: true, Offline: true}
 )
 
 // said is what a decision does: its verdict, what a yes opens or lifts, or why there is none.
@@ -44,13 +44,13 @@ func TestAYesOpensExactlyWhatIsAskedOrIsNotAskedFor(t *testing.T) {
 	p := preset(t, "development")
 	for _, c := range []struct {
 		text string
-		hold policy.Hold
+		hold policy.Sandbox
 		want string
 	}{
 		{"git push --force", auto, "ask versions.publish"},
 		{"git push --force", required, "ask versions.publish"},
 		{"git push --force", offline, "deny versions.publish"},
-		{"git push --force", policy.Hold{}, "ask versions.publish"},
+		{"git push --force", policy.Sandbox{}, "ask versions.publish"},
 		{"git push; rm -rf *", auto, "ask versions.publish, delete.workspace"},
 		{"git push; sudo id", auto, "deny escalate"},
 		{"cat ~/.ssh/id", auto, "ask read.secret reads /home/dev/.ssh/id"},
@@ -62,21 +62,21 @@ func TestAYesOpensExactlyWhatIsAskedOrIsNotAskedFor(t *testing.T) {
 		{"gpg --export-secret-keys", auto, "deny read.secret"},
 		{"python3 -c 'open(\"/home/dev/.ssh/id\")'", auto, "deny read.secret"},
 		{"cat ~/.ssh/id", required, "deny read.secret"},
-		{"cat ~/.ssh/id", policy.Hold{}, "ask read.secret"},
-		{"cat ~/.aws/config", policy.Hold{Files: true, Rights: true, Always: true, Read: []string{"/home/dev/.aws"}}, "ask read.secret"},
+		{"cat ~/.ssh/id", policy.Sandbox{}, "ask read.secret"},
+		{"cat ~/.aws/config", policy.Sandbox{Files: true, Rights: true, Always: true, Read: []string{"/home/dev/.aws"}}, "ask read.secret"},
 		{"echo x >>~/.bashrc", auto, "ask write.startup writes /home/dev/.bashrc"},
 		{"echo x | tee -a ~/.bashrc", auto, "ask write.startup writes /home/dev/.bashrc"},
 		{"echo x >>~/.bashrc", required, "deny write.startup"},
-		{"echo x >>~/.bashrc", policy.Hold{}, "ask write.startup"},
+		{"echo x >>~/.bashrc", policy.Sandbox{}, "ask write.startup"},
 		{"sed -i s/a/b/ ~/.bashrc", auto, "deny write.startup"},
 		{"git config --global user.name x", auto, "deny write.startup"},
 		{"echo x >/home/dev/notes", auto, "ask write.outside writes /home/dev/notes"},
 		{"cp a /home/dev/notes", auto, "deny write.outside"},
 		{"echo x >/etc/motd", auto, "deny write.system"},
 		{"rm /home/dev/notes", auto, "deny delete.outside"},
-		{"rm /home/dev/notes", policy.Hold{}, "ask delete.outside"},
+		{"rm /home/dev/notes", policy.Sandbox{}, "ask delete.outside"},
 		{"chmod u+s x", auto, "deny escalate"},
-		{"chmod u+s x", policy.Hold{}, "ask escalate"},
+		{"chmod u+s x", policy.Sandbox{}, "ask escalate"},
 		{"mount -o bind a b", auto, "deny machine.kernel"},
 		{"systemctl restart ssh", auto, "deny machine.service"},
 		{"apt-get install jq", auto, "deny machine.packages"},
@@ -96,14 +96,14 @@ func TestAYesOpensExactlyWhatIsAskedOrIsNotAskedFor(t *testing.T) {
 		{"ls; sudo rm -rf /", auto, "deny delete.vital"},
 		{"sudo id", required, "deny escalate"},
 		{"sudo id", offline, "deny escalate"},
-		{"sudo id", policy.Hold{}, "ask escalate"},
-		{"sudo id; ls", policy.Hold{}, "ask escalate"},
+		{"sudo id", policy.Sandbox{}, "ask escalate"},
+		{"sudo id; ls", policy.Sandbox{}, "ask escalate"},
 		{"useradd x", auto, "deny escalate"},
 		{"chroot / id", auto, "deny escalate"},
 		{"./sudo id", auto, "deny escalate"},
 	} {
 		r := script(c.text)
-		r.Hold = c.hold
+		r.Sandbox = c.hold
 		d := p.Judge(r)
 		if got := said(d); got != c.want {
 			t.Errorf("%q under %+v: %s, not %s\n%s", c.text, c.hold, got, c.want, d.Explain())
@@ -131,7 +131,7 @@ func TestSudoInAnythingLargerIsNeverAskedFor(t *testing.T) {
 	for _, text := range larger {
 		for what, change := range map[string]func(*policy.Request){"run": nil, "typed": func(r *policy.Request) { r.Typed = true }} {
 			r := script(text)
-			r.Hold = auto
+			r.Sandbox = auto
 			if change != nil {
 				change(&r)
 			}
@@ -153,7 +153,7 @@ func TestSudoIsAskedForAloneOnlyAsItStands(t *testing.T) {
 		"typed at later":            func(r *policy.Request) { r.Argv, r.Terminal = []string{"sudo", "id"}, true },
 	} {
 		r := script("sudo id")
-		r.Hold = auto
+		r.Sandbox = auto
 		change(&r)
 		d := p.Judge(r)
 		_, err := d.Approved()
@@ -162,7 +162,7 @@ func TestSudoIsAskedForAloneOnlyAsItStands(t *testing.T) {
 		}
 	}
 	r := argv("sudo", "cat", "*; $(id)")
-	r.Hold = auto
+	r.Sandbox = auto
 	d := p.Judge(r)
 	c, err := d.Confirmed(d.ID())
 	if err != nil {
@@ -172,7 +172,7 @@ func TestSudoIsAskedForAloneOnlyAsItStands(t *testing.T) {
 		t.Errorf("started as %q, %v", l.Argv, err)
 	}
 	r = script(`sudo sh -c 'echo "$x"' "a b"`)
-	r.Hold = auto
+	r.Sandbox = auto
 	d = p.Judge(r)
 	if c, err = d.Confirmed(d.ID()); err != nil {
 		t.Fatal(err)
@@ -197,7 +197,7 @@ func TestWhatIsAllowedUnaskedLiftsNothing(t *testing.T) {
 	}
 	for _, text := range []string{"sudo id", "cat ~/.ssh/id"} {
 		r := script(text)
-		r.Hold = auto
+		r.Sandbox = auto
 		if d := p.Judge(r); d.Verdict() != policy.Allow || d.Lifted() != nil || len(d.Asked()) != 0 {
 			t.Errorf("%q: %s", text, said(d))
 		}

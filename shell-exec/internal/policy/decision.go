@@ -1,11 +1,14 @@
 package policy
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
@@ -31,13 +34,6 @@ type Finding struct {
 	vain    bool   // it would be asked, but a yes could not bring it about
 }
 
-func (f Finding) name() string {
-	if len(f.Argv) == 0 {
-		return "the command"
-	}
-	return f.Argv[0]
-}
-
 // Decision is what is done about one request. The zero Decision refuses.
 type Decision struct {
 	request  Request
@@ -55,35 +51,28 @@ type Decision struct {
 
 func (d *Decision) add(f Finding) { d.findings = append(d.findings, f) }
 
-// sealed sorts the findings and fixes what the decision is about.
+// sealed sorts the findings and fixes what the decision is about. Its ID covers all that the
+// command will be started with, and why the user is asked.
 func (d *Decision) sealed() Decision {
-	slices.SortStableFunc(d.findings, func(a, b Finding) int { return b.rank() - a.rank() })
+	rank := func(f Finding) int { // what is asked in vain comes after what is denied in any case
+		if f.vain {
+			return 2*int(f.Verdict) - 1
+		}
+		return 2 * int(f.Verdict)
+	}
+	slices.SortStableFunc(d.findings, func(a, b Finding) int { return rank(b) - rank(a) })
 	d.verdict = Allow
 	if len(d.findings) > 0 {
 		d.verdict = max(Allow, d.findings[0].Verdict)
 	}
-	d.id = d.digest()
-	return *d
-}
-
-// rank is higher for what is stricter: what is asked in vain comes after what is refused
-// in any case.
-func (f Finding) rank() int {
-	if f.vain {
-		return 2*int(f.Verdict) - 1
-	}
-	return 2 * int(f.Verdict)
-}
-
-// digest covers all that the command will be started with, and why it was asked for.
-func (d *Decision) digest() string {
 	r := d.request
-	data, err := json.Marshal([]any{r.Text, r.Argv, r.Shell, r.Dir, r.Home, r.Workspace, r.Env, r.Input, r.Terminal, r.Typed, r.Past, r.Given, r.Hold, d.lifted, d.Asked()})
-	if err != nil { // strings and maps of strings can always be written
-		return ""
+	data, err := json.Marshal([]any{r.Text, r.Argv, r.Shell, r.Dir, r.Home, r.Workspace, r.Env, r.Input, r.Terminal, r.Typed, r.Past, r.Given,
+		r.Sandbox, d.lifted, d.Asked()})
+	if err == nil { // strings and maps of strings can always be written
+		sum := sha256.Sum256(data)
+		d.id = hex.EncodeToString(sum[:])
 	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
+	return *d
 }
 
 // Verdict is what is done.
@@ -121,13 +110,10 @@ func (d Decision) ID() string { return d.id }
 // Approved is the command, where it is allowed without asking. Otherwise the error says
 // which rule stands against it and what to do instead.
 func (d Decision) Approved() (Command, error) {
-	switch d.Verdict() {
-	case Allow:
-		return Command{request: d.request, approved: true}, nil
-	case Ask:
-		return Command{}, d.needsConsent()
+	if d.Verdict() != Allow {
+		return Command{}, d.fault()
 	}
-	return Command{}, d.refusal()
+	return Command{request: d.request, approved: true}, nil
 }
 
 // Confirmed is the command of a decision to ask, after the person has agreed. id is the
@@ -143,36 +129,40 @@ func (d Decision) Confirmed(id string) (Command, error) {
 	return Command{request: d.request, approved: true, alone: d.Lifted()}, nil
 }
 
-func (d Decision) first() Finding {
-	if len(d.findings) == 0 {
-		return Finding{Verdict: Deny, Rule: "policy", Why: "nothing has judged the command"}
+// fault is why the command cannot start: the strictest finding, and what to do instead.
+func (d Decision) fault() error {
+	f := Finding{Verdict: Deny, Rule: "policy", Why: "nothing has judged the command"}
+	if len(d.findings) > 0 {
+		f = d.findings[0]
 	}
-	return d.findings[0]
-}
-
-func (d Decision) refusal() error {
-	f := d.first()
-	code := fault.DangerousCommand
+	code, msg, do, allow := fault.DangerousCommand, "the command is refused: "+f.Why, f.Do, ""
 	switch {
+	case d.Verdict() == Ask:
+		allow = f.allowing()
+		if d.lifted || f.Opens != "" {
+			allow = "a confirmation" // a rule would let it start, and the sandbox would stop it
+		}
+		code, msg = fault.Forbidden, "the command needs the person's consent: "+f.Why
+		do = cmp.Or(f.Do, "Do it another way") + ", or ask the person who runs this server to allow it with " + allow
 	case f.vain:
 		code = fault.Forbidden
 	case f.outside:
 		code = fault.OutsideAllowed
 	}
-	return f.fault(code, "the command is refused: "+f.Why, f.Do)
-}
-
-func (d Decision) needsConsent() error {
-	f := d.first()
-	allow := f.allowing()
-	if d.lifted || f.Opens != "" {
-		allow = "a confirmation" // a rule would let it start, and the sandbox would stop it
+	e := fault.New(code, msg, do).With("rule", f.Rule).With("span", []int{f.Span.Start, f.Span.End})
+	if f.Effect != "" {
+		e = e.With("effect", string(f.Effect))
 	}
-	do := "Do it another way, or ask the person who runs this server to allow it with " + allow
+	if len(f.Argv) > 0 {
+		e = e.With("command", f.Argv)
+	}
 	if f.Do != "" {
-		do = f.Do + ", or ask the person who runs this server to allow it with " + allow
+		e = e.With("instead", f.Do)
 	}
-	return f.fault(fault.Forbidden, "the command needs the person's consent: "+f.Why, do).With("allow_with", allow)
+	if allow != "" {
+		e = e.With("allow_with", allow)
+	}
+	return e
 }
 
 // allowing is the rule that would make the question unnecessary.
@@ -188,20 +178,6 @@ func (f Finding) allowing() string {
 		return `the effect "` + string(f.Effect) + `" = "allow"`
 	}
 	return "a confirmation"
-}
-
-func (f Finding) fault(code fault.Code, msg, do string) *fault.Error {
-	e := fault.New(code, msg, do).With("rule", f.Rule).With("span", []int{f.Span.Start, f.Span.End})
-	if f.Effect != "" {
-		e = e.With("effect", string(f.Effect))
-	}
-	if len(f.Argv) > 0 {
-		e = e.With("command", f.Argv)
-	}
-	if f.Do != "" {
-		e = e.With("instead", f.Do)
-	}
-	return e
 }
 
 // Command is a command that may be started. The zero Command cannot be.
@@ -256,4 +232,76 @@ func (c Command) Typing() (string, error) {
 		return "", fault.New(fault.Forbidden, "nobody has approved this to be typed", "Report this: the server should have judged it first")
 	}
 	return c.request.Text, nil
+}
+
+// Text is the command as it is shown to a person: what could hide in it is escaped.
+func (d Decision) Text() string {
+	if len(d.request.Argv) > 0 {
+		return visible(fmt.Sprintf("%q", d.request.Argv))
+	}
+	return visible(d.request.Text)
+}
+
+// visible escapes control characters, and those that reorder or hide text.
+func visible(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r == '\n' || r == '\t' || unicode.IsPrint(r) && !unicode.Is(unicode.Cf, r) {
+			b.WriteRune(r)
+			continue
+		}
+		fmt.Fprintf(&b, "\\u{%x}", r)
+	}
+	return b.String()
+}
+
+// Explain says in lines of text what was decided and why: for each reason the rule, what
+// the command does, where it stands, and what to do instead.
+func (d Decision) Explain() string {
+	var b strings.Builder
+	fmt.Fprintln(&b, strings.ToUpper(d.Verdict().String()))
+	for _, f := range d.findings {
+		if f.Verdict == Allow && f.Rule == string(f.Effect) {
+			continue
+		}
+		fmt.Fprintf(&b, "  %-5s %s: %s%s\n", f.Verdict, f.Rule, f.Why, through(f.Via))
+		b.WriteString(d.pointed(f))
+		if f.Do != "" && f.Verdict != Allow {
+			fmt.Fprintf(&b, "        try: %s\n", f.Do)
+		}
+	}
+	if len(d.commands) > 0 {
+		b.WriteString("commands:\n")
+	}
+	for _, c := range d.commands {
+		fmt.Fprintf(&b, "  %s%s\n", visible(fmt.Sprintf("%q", shown(c.Argv))), through(c.Via))
+	}
+	return b.String()
+}
+
+func through(via []string) string {
+	if len(via) == 0 {
+		return ""
+	}
+	return " (via " + strings.Join(via, " > ") + ")"
+}
+
+// pointed is the line that a finding is in, with the place marked under it.
+func (d Decision) pointed(f Finding) string {
+	text := d.request.Text
+	if len(d.request.Argv) > 0 {
+		text = strings.Join(d.request.Argv, " ")
+	}
+	from, to := f.Span.Start, f.Span.End
+	if from < 0 || to > len(text) || from >= to {
+		return ""
+	}
+	start := strings.LastIndexByte(text[:from], '\n') + 1
+	end := len(text)
+	if n := strings.IndexByte(text[from:], '\n'); n >= 0 {
+		end = from + n
+	}
+	before, marked := len([]rune(visible(text[start:from]))), len([]rune(visible(text[from:min(to, end)])))
+	markers := strings.Repeat(" ", before) + strings.Repeat("^", max(1, marked))
+	return fmt.Sprintf("        %s\n        %s\n", visible(text[start:end]), markers)
 }

@@ -1,14 +1,15 @@
-// Package policy decides whether a command may run: it is allowed, or the person is
-// asked, or it is refused.
+// Package policy decides whether a command may run: it is allowed, or the user is
+// asked, or it is denied.
 //
-// It refuses to start anything and to decide by names: what package effect says a
+// It never starts anything and never decides by names: what package effect says a
 // command does is what counts, and rules are exceptions for single commands. Only
 // [Policy.Judge] makes a [Command] that can be started, by way of a [Decision] that
-// allows it or that was confirmed. A policy is consent and early warning; it does not
-// hold an adversary, which is what the sandbox is for. It touches memory only.
+// allows it or that was confirmed. A policy is consent and early warning; it stops no
+// attacker, which is what the sandbox is for. It accesses memory only.
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ import (
 	"github.com/multiollama/mcp-server/shell-exec/internal/pathclass"
 )
 
-// Policy says what is done about each effect and each command. The zero Policy refuses
+// Policy says what is done about each effect and each command. The zero Policy denies
 // everything; Preset and Load make others. It does not change.
 type Policy struct {
 	name     string
@@ -57,16 +58,16 @@ type Request struct {
 	Argv      []string
 	Shell     Shell
 	Dir       string            // the working directory
-	Home      string            // the person's home directory
+	Home      string            // the user's home directory
 	Workspace []string          // the directories that may be worked in
 	Env       map[string]string // the whole environment
 	Input     string            // what is on standard input
 	Links     pathclass.Links   // where links lead; may be nil
 	Given     map[string]string // of Env, what the client chose
-	Hold      Hold              // what will hold it
+	Sandbox   Sandbox           // what it will run in
 
 	// Terminal says that a shell that Argv names will be typed at, and that what is typed
-	// will be judged: without options that run something it is no code of its own.
+	// will be checked: without options that run something it is no code of its own.
 	Terminal bool
 	// Typed says that Text is typed at the prompt of a shell that has a past. Dir is where
 	// that shell is now, Env what it was started with; it may have changed every variable.
@@ -96,35 +97,25 @@ func (p *Policy) Judge(r Request) Decision {
 		d.add(Finding{Verdict: Deny, Rule: "workspace", outside: true, Why: "the working directory " + r.Dir + " is not in the workspace",
 			Do: "Work in " + strings.Join(r.Workspace, " or ")})
 	}
-	report, err := r.report()
-	if err != nil {
-		d.add(Finding{Verdict: Deny, Rule: "policy", Why: "the command could not be analysed"})
-		return d.sealed()
+	around := effect.Surroundings{Grammar: r.Shell.Grammar, Dir: r.Dir, Home: r.Home, Workspace: r.Workspace, Env: r.Env, Input: r.Input,
+		Links: r.Links, Typed: r.Typed, Past: r.Past, Terminal: r.Terminal}
+	var report effect.Report
+	if len(r.Argv) > 0 {
+		report = effect.OfArgv(around, r.Argv)
+	} else {
+		report = effect.OfText(around, r.Text)
 	}
-	d.commands = report.Commands
-	d.incomplete, d.lasting, d.dirs = isIncomplete(report.Unreadable), report.Lasting, report.Dirs
+	unreadable, ok := errors.AsType[*cmdline.Unreadable](report.Unreadable)
+	d.incomplete = ok && unreadable.Incomplete
+	d.commands, d.lasting, d.dirs = report.Commands, report.Lasting, report.Dirs
 	d.alone, d.lifted = report.Alone, r.lifted(report.Alone)
 	p.weigh(&d, report)
 	d.weighConsent()
 	return d.sealed()
 }
 
-func isIncomplete(err error) bool {
-	u := (*cmdline.Unreadable)(nil)
-	return errors.As(err, &u) && u.Incomplete
-}
-
 func within(dir string, roots []string) bool {
 	return slices.ContainsFunc(roots, func(root string) bool { return pathclass.Under(dir, root) })
-}
-
-func (r Request) report() (effect.Report, error) {
-	w := effect.World{Grammar: r.Shell.Grammar, Dir: r.Dir, Home: r.Home, Workspace: r.Workspace, Env: r.Env, Input: r.Input, Links: r.Links,
-		Typed: r.Typed, Past: r.Past, Terminal: r.Terminal}
-	if len(r.Argv) > 0 {
-		return effect.OfArgv(w, r.Argv)
-	}
-	return effect.OfText(w, r.Text)
 }
 
 // weigh gives each effect its verdict, and each command that of its rule.
@@ -135,44 +126,38 @@ func (p *Policy) weigh(d *Decision, report effect.Report) {
 		p.weighCommand(d, c, ruled[i])
 	}
 	for _, e := range report.Effects {
-		f := Finding{Verdict: p.Effect(e.Kind), Rule: string(e.Kind), Effect: e.Kind, Why: e.Why, Do: e.Do, Via: e.Via, Span: e.Span, path: e.Path}
-		if f.Do == "" {
-			f.Do = p.advice[e.Kind]
-		}
+		f := Finding{Verdict: p.Effect(e.Kind), Rule: string(e.Kind), Effect: e.Kind, Why: e.Why, Do: cmp.Or(e.Do, p.advice[e.Kind]), Via: e.Via,
+			Span: e.Span, path: e.Path, outside: e.Kind == effect.WriteOutside || e.Kind == effect.DeleteOutside}
 		if e.Command >= 0 {
 			f.Argv = shown(report.Commands[e.Command].Argv)
 			if rule := ruled[e.Command]; f.Verdict == Ask && rule != nil && rule.verdict == Allow && !isFloor(e.Kind) {
-				continue // the rule is about this very command; a refusal stays
+				continue // the rule is about this very command; a denial stays
 			}
 		}
-		f.outside = e.Kind == effect.WriteOutside || e.Kind == effect.DeleteOutside
 		d.add(f)
 	}
 }
 
 // weighCommand adds what a rule, a restriction or the lack of either says.
 func (p *Policy) weighCommand(d *Decision, c effect.Command, rule *Rule) {
-	f := Finding{Argv: shown(c.Argv), Via: c.Via, Span: c.Span}
+	name := c.Argv[0]
+	add := func(verdict Verdict, rule, why, do string) {
+		d.add(Finding{Verdict: verdict, Rule: rule, Why: why, Do: do, Argv: shown(c.Argv), Via: c.Via, Span: c.Span})
+	}
 	if b := matching(p.blocked, c); b != nil {
-		f.Verdict, f.Rule, f.Why, f.Do = Deny, b.ID, "a restriction blocks "+b.ID, "Do it another way"
-		d.add(f)
+		add(Deny, b.ID, "a restriction blocks "+b.ID, "Do it another way")
 		return
 	}
 	for _, list := range p.only {
-		if matching(list, c) == nil && (len(list) == 0 || !p.parts[c.Argv[0]]) {
-			f.Verdict, f.Rule, f.Why, f.Do = Deny, "allowed_commands", f.name()+" is not among the allowed commands", "Use one of those"
-			d.add(f)
+		if matching(list, c) == nil && (len(list) == 0 || !p.parts[name]) {
+			add(Deny, "allowed_commands", cmdline.Show(name)+" is not among the allowed commands", "Use one of those")
 			return
 		}
 	}
 	if rule != nil {
-		f.Verdict, f.Rule, f.Why, f.Do = rule.verdict, rule.ID, rule.because(), rule.Do
-		d.add(f)
-		return
-	}
-	if p.unlisted > Allow && !p.parts[c.Argv[0]] && (!c.Known || c.Local || p.strict && !p.listed[c.Argv[0]]) {
-		f.Verdict, f.Rule, f.Why, f.Do = p.unlisted, "unlisted", "no rule allows "+f.name(), "Use a listed program, or ask the person to add a rule"
-		d.add(f)
+		add(rule.verdict, rule.ID, cmp.Or(rule.Reason, "a rule about "+rule.ID), rule.Do)
+	} else if p.unlisted > Allow && !p.parts[name] && (!c.Known || c.Local || p.strict && !p.listed[name]) {
+		add(p.unlisted, "unlisted", "no rule allows "+cmdline.Show(name), "Use a listed program, or ask the person to add a rule")
 	}
 }
 

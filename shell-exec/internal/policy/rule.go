@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,13 +11,13 @@ import (
 	"github.com/multiollama/mcp-server/shell-exec/internal/effect"
 )
 
-// Rule is a person's decision about the commands that begin with certain words.
+// Rule is the operator's decision about the commands that begin with certain words.
 type Rule struct {
 	ID       string   `toml:"id"`
 	Command  any      `toml:"command"`   // "git push", or a list in which a list is alternatives; * within a word
 	Flags    []string `toml:"flags"`     // and one of these options
 	Decision Verdict  `toml:"decision"`  // allow, ask or deny
-	Reason   string   `toml:"reason"`    // for the person who is asked
+	Reason   string   `toml:"reason"`    // for the user who is asked
 	Do       string   `toml:"do"`        // what to do instead
 	Match    []string `toml:"match"`     // command lines that the rule must match
 	NotMatch []string `toml:"not_match"` // and such that it must not
@@ -27,76 +26,86 @@ type Rule struct {
 	words   [][]string
 }
 
-func (r *Rule) because() string {
-	if r.Reason != "" {
-		return r.Reason
-	}
-	return "a rule about " + r.ID
+func wrongRule(format string, args ...any) error {
+	err := fmt.Errorf(format, args...)
+	return fault.New(fault.Misconfigured, err.Error(), correctFile).Because(err)
 }
 
 // compile checks what the file says.
 func (r *Rule) compile() error {
 	if r.verdict = r.Decision; r.verdict == 0 {
-		return fmt.Errorf("the rule %v has no decision", r.Command)
+		return wrongRule("the rule %v has no decision", r.Command)
 	}
-	words, err := patternWords(r.Command)
-	if err != nil {
-		return err
-	}
-	r.words = words
-	if r.ID == "" {
-		for _, alternatives := range words {
-			r.ID = strings.TrimSpace(r.ID + " " + strings.Join(alternatives, "|"))
-		}
-	}
-	if r.verdict == Allow && slices.ContainsFunc(words[0], func(w string) bool { return strings.Contains(w, "*") }) {
-		return fmt.Errorf("the rule %s allows programs that it does not name", r.ID)
-	}
-	return nil
-}
-
-func patternWords(command any) ([][]string, error) {
-	var out [][]string
-	switch c := command.(type) {
+	r.words = nil
+	switch c := r.Command.(type) {
 	case string:
 		for _, w := range strings.Fields(c) {
-			out = append(out, []string{w})
+			r.words = append(r.words, []string{w})
 		}
-		if n := len(out); n > 1 && out[n-1][0] == "*" {
-			out = out[:n-1]
+		if n := len(r.words); n > 1 && r.words[n-1][0] == "*" {
+			r.words = r.words[:n-1]
 		}
 	case []any:
 		for _, item := range c {
 			alternatives, err := stringsOf(item)
 			if err != nil {
-				return nil, err
+				return err
 			}
-			out = append(out, alternatives)
+			r.words = append(r.words, alternatives)
 		}
 	}
-	if len(out) == 0 || slices.ContainsFunc(out, func(w []string) bool { return len(w) == 0 }) {
-		return nil, fmt.Errorf("a rule's command is a string or a list of words, not %v", command)
+	if len(r.words) == 0 || slices.ContainsFunc(r.words, func(w []string) bool { return len(w) == 0 }) {
+		return wrongRule("a rule's command is a string or a list of words, not %v", r.Command)
 	}
-	return out, nil
+	if r.ID == "" {
+		for _, alternatives := range r.words {
+			r.ID = strings.TrimSpace(r.ID + " " + strings.Join(alternatives, "|"))
+		}
+	}
+	if r.verdict == Allow && slices.ContainsFunc(r.words[0], func(w string) bool { return strings.Contains(w, "*") }) {
+		return wrongRule("the rule %s allows programs that it does not name", r.ID)
+	}
+	return nil
 }
 
 func stringsOf(item any) ([]string, error) {
-	if s, ok := item.(string); ok {
-		return []string{s}, nil
-	}
 	list, ok := item.([]any)
-	if !ok {
-		return nil, fmt.Errorf("a rule's words are strings or lists of strings, not %v", item)
+	if s, isString := item.(string); isString {
+		return []string{s}, nil
+	} else if !ok {
+		return nil, wrongRule("a rule's words are strings or lists of strings, not %v", item)
 	}
 	var out []string
 	for _, e := range list {
 		s, ok := e.(string)
 		if !ok {
-			return nil, fmt.Errorf("a rule's alternatives are strings, not %v", e)
+			return nil, wrongRule("a rule's alternatives are strings, not %v", e)
 		}
 		out = append(out, s)
 	}
 	return out, nil
+}
+
+// tryExamples runs the rule's examples.
+func (r *Rule) tryExamples() error {
+	around := effect.Surroundings{Grammar: cmdline.Bash, Dir: "/home/dev/project", Home: "/home/dev", Workspace: []string{"/home/dev/project"},
+		Env: map[string]string{}}
+	for i, example := range slices.Concat(r.Match, r.NotMatch) {
+		report, wanted := effect.OfText(around, example), i < len(r.Match)
+		matches := slices.ContainsFunc(report.Commands, func(c effect.Command) bool { return r.fits(c) == does })
+		how := "matches it, though it should not"
+		switch {
+		case report.Unreadable != nil:
+			how = "has an example that cannot be read"
+		case matches == wanted:
+			continue
+		case wanted:
+			how = "does not match it, though it should"
+		}
+		return fault.New(fault.Misconfigured, fmt.Sprintf("the rule %q %s: %s", r.ID, how, example), "Correct the rule or its examples").
+			With("rule", r.ID).With("example", example).Because(report.Unreadable)
+	}
+	return nil
 }
 
 // fit says how a rule fits a command.
@@ -109,11 +118,7 @@ const (
 )
 
 func (r *Rule) fits(c effect.Command) fit {
-	table, err := cmdspec.Known()
-	if err != nil {
-		return may
-	}
-	return max(r.fitsWords(c.Argv), r.fitsWords(table.Short(c.Argv)))
+	return max(r.fitsWords(c.Argv), r.fitsWords(cmdspec.Known().Short(c.Argv)))
 }
 
 func (r *Rule) fitsWords(argv []cmdline.Text) fit {
@@ -130,22 +135,18 @@ func (r *Rule) fitsWords(argv []cmdline.Text) fit {
 			return doesNot
 		}
 	}
-	if len(r.Flags) > 0 && !r.hasFlag(argv[1:]) {
+	if len(r.Flags) > 0 && !slices.ContainsFunc(argv[1:], r.hasFlag) {
 		return doesNot
 	}
 	return result
 }
 
-func (r *Rule) hasFlag(args []cmdline.Text) bool {
-	for _, a := range args {
-		for _, flag := range r.Flags {
-			letter := len(flag) == 2 && flag[0] == '-' && len(a) > 1 && a[0] == '-' && a[1] != '-' && strings.Contains(a[1:], flag[1:])
-			if a == flag || strings.HasPrefix(a, flag+"=") || letter {
-				return true
-			}
-		}
-	}
-	return false
+// hasFlag says that the word is one of the rule's flags, or that it has one among others of one letter.
+func (r *Rule) hasFlag(a cmdline.Text) bool {
+	letters := len(a) > 1 && a[0] == '-' && a[1] != '-'
+	return slices.ContainsFunc(r.Flags, func(flag string) bool {
+		return a == flag || strings.HasPrefix(a, flag+"=") || letters && len(flag) == 2 && flag[0] == '-' && strings.Contains(a[1:], flag[1:])
+	})
 }
 
 // wordFits compares a word with a pattern in which * is any characters.
@@ -154,57 +155,34 @@ func wordFits(pattern, word string) bool {
 	if len(parts) == 1 {
 		return pattern == word
 	}
-	if !strings.HasPrefix(word, parts[0]) {
-		return false
-	}
-	word = word[len(parts[0]):]
+	rest, ok := strings.CutPrefix(word, parts[0])
 	for _, part := range parts[1 : len(parts)-1] {
-		at := strings.Index(word, part)
-		if at < 0 {
+		if _, after, found := strings.Cut(rest, part); ok && found {
+			rest = after
+		} else {
 			return false
 		}
-		word = word[at+len(part):]
 	}
-	return strings.HasSuffix(word, parts[len(parts)-1])
+	return ok && strings.HasSuffix(rest, parts[len(parts)-1])
 }
 
-// precedes: the longer rule counts, and of equals the stricter.
-func (r *Rule) precedes(o *Rule) bool {
-	if o == nil {
-		return true
-	}
-	if a, b := r.weight(), o.weight(); a != b {
-		return a > b
-	}
-	return r.verdict > o.verdict
-}
-
-func (r *Rule) weight() int {
-	if len(r.Flags) > 0 {
-		return 2*len(r.words) + 1
-	}
-	return 2 * len(r.words)
-}
-
-// ruleFor finds the rule that decides about a command. A rule that only may fit asks,
-// and one that allows does not cover a program from just anywhere.
+// ruleFor finds the rule that decides about a command: the longer rule counts, and of equals the stricter. A rule that
+// only may fit asks, and one that allows does not cover a program from just anywhere.
 func (p *Policy) ruleFor(c effect.Command) *Rule {
+	weight := func(r *Rule) int { return 2*len(r.words) + min(len(r.Flags), 1) }
 	var best *Rule
 	for _, r := range p.rules {
-		candidate := r
-		switch r.fits(c) {
-		case doesNot:
+		f := r.fits(c)
+		if f == doesNot || r.verdict == Allow && (f == may || c.Local) {
 			continue
-		case may:
-			if r.verdict == Allow {
-				continue
-			}
+		}
+		if f == may {
 			copied := *r
 			copied.verdict, copied.Reason = Ask, "the rule "+r.ID+" may be about this"
-			candidate = &copied
+			r = &copied
 		}
-		if (r.verdict != Allow || !c.Local) && candidate.precedes(best) {
-			best = candidate
+		if best == nil || weight(r) > weight(best) || weight(r) == weight(best) && r.verdict > best.verdict {
+			best = r
 		}
 	}
 	return best
@@ -218,36 +196,4 @@ func matching(list []*Rule, c effect.Command) *Rule {
 		}
 	}
 	return nil
-}
-
-// proven runs the rule's examples.
-func (r *Rule) proven() error {
-	for _, example := range r.Match {
-		if ok, err := r.matches(example); err != nil || !ok {
-			return r.failed(example, "does not match it, though it should", err)
-		}
-	}
-	for _, example := range r.NotMatch {
-		if ok, err := r.matches(example); err != nil || ok {
-			return r.failed(example, "matches it, though it should not", err)
-		}
-	}
-	return nil
-}
-
-func (r *Rule) failed(example, how string, cause error) error {
-	if cause != nil {
-		how = "has an example that cannot be read"
-	}
-	return fault.New(fault.Misconfigured, fmt.Sprintf("the rule %q %s: %s", r.ID, how, example), "Correct the rule or its examples").
-		With("rule", r.ID).With("example", example).Because(cause)
-}
-
-func (r *Rule) matches(example string) (bool, error) {
-	w := effect.World{Grammar: cmdline.Bash, Dir: "/home/dev/project", Home: "/home/dev", Workspace: []string{"/home/dev/project"}, Env: map[string]string{}}
-	report, err := effect.OfText(w, example)
-	if err != nil || report.Unreadable != nil {
-		return false, errors.Join(err, report.Unreadable)
-	}
-	return slices.ContainsFunc(report.Commands, func(c effect.Command) bool { return r.fits(c) == does }), nil
 }
