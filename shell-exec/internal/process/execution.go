@@ -1,11 +1,9 @@
 package process
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -39,7 +37,6 @@ type execution struct {
 	mu             sync.Mutex
 	rec            Record
 	stdout, stderr *output.Capture // nil when dropped
-
 }
 
 // ending is a wish that an execution may end: TERM at first where there is a grace, KILL after it.
@@ -48,49 +45,67 @@ type ending struct {
 	grace time.Duration
 }
 
-func newExecution(r *Runner, q Request) *execution {
-	return &execution{
-		runner:   r,
-		asks:     make(chan ending, 4),
-		done:     make(chan struct{}),
-		gone:     make(chan struct{}),
-		kept:     make(chan struct{}),
-		stored:   make(chan struct{}),
-		answered: make(chan struct{}),
-		full:     make(chan struct{}),
-		rec: Record{ID: cmp.Or(r.named, newID()), Text: short(q.Text), Session: q.Session, Dir: q.Command.Dir, Mode: q.Mode,
-			Variables: maps.Clone(q.Variables), State: Running, Started: time.Now()},
-	}
-}
-
-// live watches over the execution until nothing of it is left. limit is the time that it has, and what it leaves behind with it;
-// 0: no limit.
+// live watches over the execution until nothing of it is left. limit is the time that it has, and what it leaves behind
+// with it; 0: no limit.
 func (e *execution) live(limit time.Duration) {
 	var deadline <-chan time.Time
 	if limit > 0 {
 		timer := time.NewTimer(limit)
 		defer timer.Stop()
 		deadline = timer.C
-		e.until(limit)
+		e.mu.Lock()
+		e.rec.Until = e.rec.Started.Add(limit)
+		e.mu.Unlock()
 	}
 	status, why := e.watch(deadline)
 	e.streams.settle()
-	e.finish(status, why, why == "" && e.outlived())
+
+	// Whether something lives on was looked for while the output was drained, so there is little to wait for.
+	lingers := false
+	if why == "" {
+		select {
+		case <-e.tree.Gone():
+		case <-e.tree.Outlived():
+			lingers = true
+		}
+	}
+	e.finish(status, why, lingers)
 	close(e.done)
-	go e.keepAside()
-	if why == "" || e.tree.Kill() != nil { // of what was ended, nothing is left to stay for
-		e.linger(deadline)
+
+	// The store gets what is to be kept when the call has its answer and that was encoded and sent. Who reads in the store
+	// waits for it (Runner.Stored).
+	go func() {
+		defer close(e.kept)
+		select {
+		case <-e.answered:
+			moment := time.NewTimer(aside)
+			defer moment.Stop()
+			select {
+			case <-moment.C:
+			case <-e.runner.ending:
+			}
+		case <-e.runner.ending:
+		}
+		e.keep(context.Background())
+	}()
+
+	// Processes that the command left behind have the time that it had. Of what was ended, nothing is left to stay for.
+	if why == "" || e.tree.Kill() != nil {
+		select {
+		case <-e.tree.Gone():
+		case <-deadline:
+			e.end(ending{ByDeadline, e.runner.config.Limits.Grace})
+		case how := <-e.asks:
+			e.end(how)
+		case <-e.runner.ending:
+			e.end(ending{ByServer, e.runner.config.Limits.Grace})
+		}
 	}
 	_ = e.tree.Close()
 	e.streams.close()
-	e.left()
-}
-
-// until writes down the deadline.
-func (e *execution) until(limit time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.rec.Until = e.rec.Started.Add(limit)
+	e.rec.Lingering = false
 }
 
 func (e *execution) watch(deadline <-chan time.Time) (sandbox.Status, Ending) {
@@ -163,17 +178,6 @@ func (e *execution) fade(grace time.Duration) {
 	}
 }
 
-// outlived reports whether something lives on after the first process. It was looked for
-// while the output was drained, so there is little to wait for.
-func (e *execution) outlived() bool {
-	select {
-	case <-e.tree.Gone():
-		return false
-	case <-e.tree.Outlived():
-		return true
-	}
-}
-
 // finish writes down how the first process ended, and whether something lives on.
 func (e *execution) finish(s sandbox.Status, why Ending, lingers bool) {
 	e.mu.Lock()
@@ -200,45 +204,8 @@ func (e *execution) finish(s sandbox.Status, why Ending, lingers bool) {
 	e.rec.Lingering = lingers
 }
 
-// linger stays while processes that the command left behind are alive. They have the time that the command had.
-func (e *execution) linger(deadline <-chan time.Time) {
-	select {
-	case <-e.tree.Gone():
-	case <-deadline:
-		e.end(ending{ByDeadline, e.runner.config.Limits.Grace})
-	case how := <-e.asks:
-		e.end(how)
-	case <-e.runner.ending:
-		e.end(ending{ByServer, e.runner.config.Limits.Grace})
-	}
-}
-
-// left writes down that nothing is left.
-func (e *execution) left() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.rec.Lingering = false
-}
-
 // aside is how long what is to be kept waits behind the answer, which is encoded and sent meanwhile.
 const aside = 3 * time.Millisecond
-
-// keepAside keeps the execution when its call has its answer, and is not in the way of that. Who reads in the store waits
-// for it (Runner.Stored).
-func (e *execution) keepAside() {
-	defer close(e.kept)
-	select {
-	case <-e.answered:
-		moment := time.NewTimer(aside)
-		defer moment.Stop()
-		select {
-		case <-moment.C:
-		case <-e.runner.ending:
-		}
-	case <-e.runner.ending:
-	}
-	e.keep(context.Background())
-}
 
 // keep has the store write down the execution with its output so far.
 func (e *execution) keep(ctx context.Context) {
@@ -264,64 +231,58 @@ func (e *execution) ask(how ending) {
 const (
 	progressPause = 500 * time.Millisecond
 	outgrown      = time.Second
+	progressLines = 10
 )
 
 // attend waits for the command, until patience runs out; nil: to the end. The end of ctx ends the command.
 func (e *execution) attend(ctx context.Context, q Request, patience *time.Timer) (Result, error) {
-	news := newTeller(e, q.Progress)
-	defer news.stop()
-	var over <-chan time.Time
+	var news, over <-chan time.Time
+	if q.Progress != nil {
+		ticker := time.NewTicker(progressPause)
+		defer ticker.Stop()
+		news = ticker.C
+	}
 	full, transition := e.full, ByForegroundTimeout
 	if patience == nil {
 		full = nil
 	} else {
 		over = patience.C
 	}
+	var reported int64 // of what was written
 	for {
 		select {
 		case <-e.done:
-			return e.answer(q)
+			r := e.result()
+			e.told.Store(true)
+			if r.State != TimedOut || !q.NoPartial {
+				return r, nil
+			}
+			return Result{}, fault.New(fault.TimedOut, fmt.Sprintf("the command was ended after %v seconds", e.runner.limited(q).Seconds()),
+				"Give it more timeout_seconds, or run it in the background").With("execution_id", r.ID).With("output_id", r.OutputID)
 		case <-ctx.Done():
-			return Result{}, e.cancel(ctx)
-		case <-news.due:
-			news.tell()
+			e.ask(ending{ByCancel, e.runner.config.Limits.Grace})
+			<-e.done
+			return Result{}, ctx.Err()
+		case <-news:
+			if written := e.written.Load(); written != reported {
+				reported = written
+				q.Progress(Progress{Lines: e.newest.Lines(progressLines), Bytes: written, Since: time.Since(e.rec.Started)})
+			}
 		case <-full:
 			if time.Since(e.rec.Started)+outgrown < q.ForegroundTimeout {
 				patience.Reset(outgrown)
 				transition = ByOutputSize
 			}
 			full = nil
-		case <-over:
-			return e.moved(ctx, transition), nil
+		case <-over: // an adaptive call whose command keeps running
+			e.keep(ctx)
+			r := e.result()
+			if r.State == Running {
+				r.Transition = transition
+			}
+			return r, nil
 		}
 	}
-}
-
-// cancel ends the command, and answers when that is done.
-func (e *execution) cancel(ctx context.Context) error {
-	e.ask(ending{ByCancel, e.runner.config.Limits.Grace})
-	<-e.done
-	return ctx.Err()
-}
-
-func (e *execution) answer(q Request) (Result, error) {
-	r := e.result()
-	e.told.Store(true)
-	if r.State != TimedOut || !q.NoPartial {
-		return r, nil
-	}
-	return Result{}, fault.New(fault.TimedOut, fmt.Sprintf("the command was ended after %v seconds", e.runner.limited(q).Seconds()),
-		"Give it more timeout_seconds, or run it in the background").With("execution_id", r.ID).With("output_id", r.OutputID)
-}
-
-// moved is the answer of an adaptive call whose command goes on.
-func (e *execution) moved(ctx context.Context, why Transition) Result {
-	e.keep(ctx)
-	r := e.result()
-	if r.State == Running {
-		r.Transition = why
-	}
-	return r
 }
 
 func (e *execution) record() Record {
@@ -360,32 +321,4 @@ func closed(c <-chan struct{}) bool {
 	default:
 		return false
 	}
-}
-
-// teller tells a waiting caller what is new.
-type teller struct {
-	e    *execution
-	to   func(Progress)
-	due  <-chan time.Time
-	stop func()
-	told int64
-}
-
-func newTeller(e *execution, to func(Progress)) *teller {
-	if to == nil {
-		return &teller{stop: func() {}}
-	}
-	ticker := time.NewTicker(progressPause)
-	return &teller{e: e, to: to, due: ticker.C, stop: ticker.Stop}
-}
-
-const linesTold = 10
-
-func (t *teller) tell() {
-	written := t.e.written.Load()
-	if written == t.told {
-		return
-	}
-	t.told = written
-	t.to(Progress{Lines: t.e.newest.Lines(linesTold), Bytes: written, Since: time.Since(t.e.rec.Started)})
 }

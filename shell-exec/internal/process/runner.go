@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -101,19 +102,67 @@ func (r *Runner) Run(ctx context.Context, q Request) (Result, error) {
 }
 
 // begin starts the command and everything that looks after it.
-func (r *Runner) begin(ctx context.Context, q Request) (*execution, error) {
-	if err := r.reserve(ctx); err != nil {
+func (r *Runner) begin(ctx context.Context, q Request) (_ *execution, err error) {
+	if err := r.enter(); err != nil {
 		return nil, err
 	}
-	e, err := r.start(ctx, q)
+	if err := r.place(ctx); err != nil {
+		r.live.Done()
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			<-r.slots
+			r.live.Done()
+		}
+	}()
+
+	// The execution with its pipes and its tree.
+	e := &execution{
+		runner:   r,
+		asks:     make(chan ending, 4),
+		done:     make(chan struct{}),
+		gone:     make(chan struct{}),
+		kept:     make(chan struct{}),
+		stored:   make(chan struct{}),
+		answered: make(chan struct{}),
+		full:     make(chan struct{}),
+		rec: Record{ID: cmp.Or(r.named, newID()), Text: short(q.Text), Session: q.Session, Dir: q.Command.Dir, Mode: q.Mode,
+			Variables: maps.Clone(q.Variables), State: Running, Started: time.Now()},
+	}
+	s, err := r.open(e, q)
 	if err != nil {
-		r.giveBack()
 		return nil, err
 	}
+	// The command may keep running when the call is over.
+	e.tree, err = r.config.Starter.Start(context.WithoutCancel(ctx), q.Command, s.child)
+	s.closeChild()
+	if err != nil {
+		s.abandon()
+		if f, ok := errors.AsType[*fault.Error](err); ok { // the starter knows better what happened
+			return nil, f
+		}
+		return nil, fault.New(fault.StartFailed, "the command could not be started", "Look at the program and its directory").Because(err)
+	}
+	e.rec.PID = e.tree.PID()
+	s.begin(&r.buffers)
+	if q.Mode == Background || q.Mode == Detached {
+		e.keep(ctx)
+	}
+
+	// The oldest records of what has ended are dropped, if there are too many of them.
 	r.mu.Lock()
 	r.order = append(r.order, e)
-	r.forget()
+	over := len(r.order) - len(r.slots) - r.config.Limits.Records
+	r.order = slices.DeleteFunc(r.order, func(e *execution) bool {
+		if over <= 0 || !closed(e.gone) {
+			return false
+		}
+		over--
+		return true
+	})
 	r.mu.Unlock()
+
 	go func() {
 		e.live(r.limited(q))
 		close(e.gone)
@@ -123,7 +172,17 @@ func (r *Runner) begin(ctx context.Context, q Request) (*execution, error) {
 		close(e.stored)
 		r.live.Done()
 		<-e.answered
-		r.keepLately(e)
+		if e.told.Load() {
+			e.drop()
+			return
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.recent = append(r.recent, e)
+		if len(r.recent) > recently {
+			r.recent[0].drop()
+			r.recent = slices.Delete(r.recent, 0, 1)
+		}
 	}()
 	return e, nil
 }
@@ -141,17 +200,6 @@ func (r *Runner) limited(q Request) time.Duration {
 
 // settling is how long a new command waits for the place of one that has just ended.
 const settling = 250 * time.Millisecond
-
-func (r *Runner) reserve(ctx context.Context) error {
-	if err := r.enter(); err != nil {
-		return err
-	}
-	if err := r.place(ctx); err != nil {
-		r.live.Done()
-		return err
-	}
-	return nil
-}
 
 func (r *Runner) enter() error {
 	r.mu.Lock()
@@ -186,70 +234,8 @@ func (r *Runner) full() error {
 		"Wait for one to end, or terminate one; process_list shows them").With("limit", r.config.Limits.Running)
 }
 
-func (r *Runner) giveBack() {
-	<-r.slots
-	r.live.Done()
-}
-
-// start makes the execution with its pipes and its tree.
-func (r *Runner) start(ctx context.Context, q Request) (*execution, error) {
-	e := newExecution(r, q)
-	s, err := r.open(e, q)
-	if err != nil {
-		return nil, err
-	}
-	defer s.closeChild()
-	// The command may go on when the call is over.
-	e.tree, err = r.config.Starter.Start(context.WithoutCancel(ctx), q.Command, s.child)
-	if err != nil {
-		s.abandon()
-		return nil, notStarted(err)
-	}
-	e.rec.PID = e.tree.PID()
-	s.begin(&r.buffers)
-	if q.Mode == Background || q.Mode == Detached {
-		e.keep(ctx)
-	}
-	return e, nil
-}
-
-// notStarted is EXECUTION_001, unless the starter has said better what happened.
-func notStarted(err error) error {
-	if f, ok := errors.AsType[*fault.Error](err); ok {
-		return f
-	}
-	return fault.New(fault.StartFailed, "the command could not be started", "Look at the program and its directory").Because(err)
-}
-
 // recently is of how many ended executions the output stays at hand; the store has it for longer.
 const recently = 8
-
-// keepLately lets the output of e go where it was answered to its end, and that of the oldest one kept otherwise.
-func (r *Runner) keepLately(e *execution) {
-	if e.told.Load() {
-		e.drop()
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.recent = append(r.recent, e)
-	if len(r.recent) > recently {
-		r.recent[0].drop()
-		r.recent = slices.Delete(r.recent, 0, 1)
-	}
-}
-
-// forget drops the oldest records of what has ended, if there are too many of them.
-func (r *Runner) forget() {
-	over := len(r.order) - len(r.slots) - r.config.Limits.Records
-	r.order = slices.DeleteFunc(r.order, func(e *execution) bool {
-		if over <= 0 || !closed(e.gone) {
-			return false
-		}
-		over--
-		return true
-	})
-}
 
 func (r *Runner) find(id string) *execution {
 	r.mu.Lock()

@@ -39,10 +39,19 @@ func (r *Runner) open(e *execution, q Request) (s *streams, err error) {
 	if e.stderr, err = output.NewCapture(q.MaxOutput); err != nil {
 		return s, err
 	}
-	if err = s.openInput(); err != nil {
+	if s.text == "" {
+		s.child.Stdin, err = os.Open(os.DevNull)
+	} else {
+		s.child.Stdin, s.input, err = inputPipe()
+	}
+	if err != nil {
 		return s, err
 	}
-	r.record(e, q)
+	// A store that fails stops no command: the record reports that its output is not kept.
+	if r.config.Store != nil {
+		s.recording = r.config.Store.Later(output.About{ExecutionID: e.rec.ID, Name: q.Text, Detached: q.Mode == Detached})
+		e.rec.OutputID = s.recording.ID()
+	}
 	if s.child.Stdout, err = s.drain(&tap{e: e, capture: e.stdout, keep: s.keep(output.Stdout), room: int64(q.MaxOutput)}); err != nil {
 		return s, err
 	}
@@ -54,30 +63,12 @@ func (r *Runner) open(e *execution, q Request) (s *streams, err error) {
 	return s, err
 }
 
-// record opens the store for e. A store that fails stops no command: the record tells that its output is not kept.
-func (r *Runner) record(e *execution, q Request) {
-	if r.config.Store == nil {
-		return
-	}
-	run := r.config.Store.Later(output.About{ExecutionID: e.rec.ID, Name: q.Text, Detached: q.Mode == Detached})
-	e.streams.recording, e.rec.OutputID = run, run.ID()
-}
-
 // keep is where the store takes one stream of the execution.
 func (s *streams) keep(t output.Type) io.Writer {
 	if s.recording == nil {
 		return io.Discard
 	}
 	return s.recording.Writer(t)
-}
-
-func (s *streams) openInput() (err error) {
-	if s.text == "" {
-		s.child.Stdin, err = os.Open(os.DevNull)
-		return err
-	}
-	s.child.Stdin, s.input, err = inputPipe()
-	return err
 }
 
 // drain adds a pipe whose other end is the result.
@@ -96,15 +87,13 @@ func (s *streams) begin(buffers *sync.Pool) {
 		go d.run(buffers)
 	}
 	if s.input != nil {
-		go feed(s.input, s.text)
+		to, text := s.input, s.text
 		s.text = ""
+		go func() { // the command need not read: what it leaves, and that its end of the pipe is gone, is its own affair
+			_, _ = io.WriteString(to, text)
+			_ = to.Close()
+		}()
 	}
-}
-
-// feed writes a text to a command. It need not read: what it leaves, and that its end of the pipe is gone, is its own affair.
-func feed(to *os.File, text string) {
-	_, _ = io.WriteString(to, text)
-	_ = to.Close()
 }
 
 // settle returns when all that was written before the call has been taken.
