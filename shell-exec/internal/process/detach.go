@@ -3,7 +3,6 @@ package process
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -57,78 +56,52 @@ func (r *Runner) detach(ctx context.Context, q Request) (Result, error) {
 	return Result{Record: answer.Record}, nil
 }
 
-// supervisor starts one, tells it the order, and waits for its answer. It is ended where that does not come.
-func (r *Runner) supervisor(ctx context.Context, o order) (reply, error) {
-	cmd := exec.Command(r.config.Supervisor[0], append(slices.Clone(r.config.Supervisor[1:]), ofSupervisor(o.ID))...)
-	cmd.Dir, cmd.SysProcAttr = os.TempDir(), apart()
-	ours, err := connect(cmd)
+// supervisor starts one, sends it the order, and waits for its answer. It is killed where that does not come.
+func (r *Runner) supervisor(ctx context.Context, o order) (answer reply, err error) {
+	in, to, err := os.Pipe()
 	if err != nil {
 		return reply{}, fault.From(err)
 	}
-	defer ours.close()
-	if err := cmd.Start(); err != nil {
-		return reply{}, fault.New(fault.StartFailed, "what watches over a detached command could not be started", "Use execution_mode background").Because(err)
-	}
-	ours.theirsAway()
-	answer, err := ours.talk(ctx, o)
-	if err != nil {
-		_ = cmd.Process.Kill()
-		_, _ = cmd.Process.Wait()
-		return reply{}, err
-	}
-	r.jobs.adopt(cmd.Process)
-	return answer, nil
-}
-
-// line is the pair of pipes to a supervisor.
-type line struct {
-	to, from *os.File
-	theirs   []*os.File
-}
-
-func connect(cmd *exec.Cmd) (*line, error) {
-	in, to, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
+	defer to.Close()
+	defer in.Close()
 	from, out, err := os.Pipe()
 	if err != nil {
-		return nil, errors.Join(err, in.Close(), to.Close())
+		return reply{}, fault.From(err)
 	}
+	defer from.Close()
+	defer out.Close()
+	cmd := exec.Command(r.config.Supervisor[0], append(slices.Clone(r.config.Supervisor[1:]), ofSupervisor(o.ID))...)
+	cmd.Dir, cmd.SysProcAttr = os.TempDir(), apart()
 	cmd.Stdin, cmd.Stdout = in, out
-	return &line{to: to, from: from, theirs: []*os.File{in, out}}, nil
-}
-
-func (l *line) theirsAway() {
-	for _, f := range l.theirs {
-		_ = f.Close()
+	if err := cmd.Start(); err != nil {
+		return reply{}, fault.New(fault.StartFailed, "what watches over a detached command could not be started",
+			"Use execution_mode background").Because(err)
 	}
-	l.theirs = nil
-}
+	_, _ = in.Close(), out.Close() // they are the supervisor's: its end shows at ours
+	defer func() {
+		if err != nil {
+			_ = cmd.Process.Kill()
+			_, _ = cmd.Process.Wait()
+		}
+	}()
 
-func (l *line) close() {
-	l.theirsAway()
-	_, _ = l.to.Close(), l.from.Close()
-}
-
-func (l *line) talk(ctx context.Context, o order) (reply, error) {
 	limit := time.Now().Add(toStart)
-	_, _ = l.to.SetDeadline(limit), l.from.SetDeadline(limit)
+	_, _ = to.SetDeadline(limit), from.SetDeadline(limit)
 	stop := context.AfterFunc(ctx, func() {
-		_, _ = l.to.SetDeadline(time.Unix(1, 0)), l.from.SetDeadline(time.Unix(1, 0))
+		_, _ = to.SetDeadline(time.Unix(1, 0)), from.SetDeadline(time.Unix(1, 0))
 	})
 	defer stop()
-	var answer reply
-	err := json.NewEncoder(l.to).Encode(o)
-	if err == nil {
-		_ = l.to.Close()
-		err = json.NewDecoder(io.LimitReader(l.from, 1<<20)).Decode(&answer)
+	if err = json.NewEncoder(to).Encode(o); err == nil {
+		_ = to.Close()
+		err = json.NewDecoder(io.LimitReader(from, 1<<20)).Decode(&answer)
 	}
 	switch {
 	case ctx.Err() != nil:
-		return answer, ctx.Err()
+		return reply{}, ctx.Err()
 	case err != nil:
-		return answer, fault.New(fault.StartFailed, "what watches over a detached command gave no answer", "Use execution_mode background").Because(err)
+		return reply{}, fault.New(fault.StartFailed, "what watches over a detached command gave no answer",
+			"Use execution_mode background").Because(err)
 	}
+	r.jobs.adopt(cmd.Process)
 	return answer, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -288,7 +289,8 @@ func (e *execution) attend(ctx context.Context, q Request, patience *time.Timer)
 func (e *execution) record() Record {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	rec := e.rec.clone()
+	rec := e.rec
+	rec.Variables = maps.Clone(rec.Variables)
 	rec.Written = e.written.Load()
 	if run := e.streams.recording; run != nil && run.Err() != nil {
 		rec.Lost = fault.From(run.Err()).Msg

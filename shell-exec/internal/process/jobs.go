@@ -36,19 +36,6 @@ type job struct {
 // alive says whether something of the job may be left.
 func (j job) alive() bool { return j.State == Running || j.Lingering }
 
-func openJobs(c Config) (*jobs, error) {
-	j := &jobs{most: c.Limits.Jobs}
-	if c.Jobs == "" {
-		return j, nil
-	}
-	var err error
-	if j.records, err = openRecords(c.Jobs, c.Project); err != nil {
-		return nil, err
-	}
-	j.prune()
-	return j, nil
-}
-
 // isID says whether a client's word can be the name of a job: nothing else becomes part of a file name.
 func isID(id string) bool {
 	name, ok := strings.CutPrefix(id, "exec_")
@@ -100,14 +87,6 @@ func (j *jobs) all() []job {
 		}
 	}
 	return found
-}
-
-func (j *jobs) list() []Record {
-	var all []Record
-	for _, one := range j.all() {
-		all = append(all, one.Record)
-	}
-	return all
 }
 
 func (j *jobs) result(id string) (Result, error) {

@@ -39,11 +39,13 @@ func LoginPath(ctx context.Context, server []string) (string, error) {
 	out, err := cmd.Output()
 	parts := bytes.Split(out, []byte(mark))
 	if len(parts) != 3 {
-		return "", fault.New(fault.Misconfigured, "the login shell "+shell+" did not tell its PATH", "Set PATH for the server, or leave --login-path out").Because(err)
+		return "", fault.New(fault.Misconfigured, "the login shell "+shell+" did not tell its PATH",
+			"Set PATH for the server, or leave --login-path out").Because(err)
 	}
 	path := strings.TrimSpace(string(parts[1]))
 	if path == "" || strings.ContainsAny(path, "\n\x00") {
-		return "", fault.New(fault.Misconfigured, "the login shell "+shell+" has no usable PATH", "Set PATH for the server, or leave --login-path out")
+		return "", fault.New(fault.Misconfigured, "the login shell "+shell+" has no usable PATH",
+			"Set PATH for the server, or leave --login-path out")
 	}
 	return path, nil
 }

@@ -41,17 +41,12 @@ func (r *Runner) elsewhere(id string) (Result, error) {
 		return job, err
 	}
 	if rec.State == Running && found[0].State != output.Running {
-		rec.State, rec.Why, rec.Code, rec.Completed = Failed, ByServer, -1, either(found[0].Ended, rec.Started)
+		rec.State, rec.Why, rec.Code, rec.Completed = Failed, ByServer, -1, found[0].Ended
+		if rec.Completed.IsZero() {
+			rec.Completed = rec.Started
+		}
 	}
 	return Result{Record: rec}, nil
-}
-
-// either is the first of the two that is known.
-func either(a, b time.Time) time.Time {
-	if a.IsZero() {
-		return b
-	}
-	return a
 }
 
 // Stored returns when the store has all of the executions that have ended: whoever reads there waits for it first.
@@ -128,17 +123,6 @@ func (f Filter) checked() (Filter, error) {
 		"Use running, completed, failed, timeout or all").With("parameter", "status_filter")
 }
 
-// chooses is the filter as a function.
-func (f Filter) chooses() func(Record) bool {
-	matches := func(text string) bool { return strings.Contains(text, f.Pattern) }
-	if re, err := regexp.Compile(f.Pattern); err == nil {
-		matches = func(text string) bool { return strings.Contains(text, f.Pattern) || re.MatchString(text) }
-	}
-	return func(r Record) bool {
-		return (f.State == "" || f.State == r.State) && (f.Session == "" || f.Session == r.Session) && matches(r.Text)
-	}
-}
-
 // Listing is a part of the executions, the newest first.
 type Listing struct {
 	Records  []Record
@@ -152,16 +136,10 @@ func (r *Runner) List(f Filter) (Listing, error) {
 	if err != nil {
 		return Listing{}, err
 	}
-	all := r.records()
-	chooses := f.chooses()
-	chosen := slices.DeleteFunc(slices.Clone(all), func(rec Record) bool { return !chooses(rec) })
-	from := min(f.Offset, len(chosen))
-	to := min(from+f.Limit, len(chosen))
-	return Listing{Records: chosen[from:to], Total: len(all), Filtered: len(chosen)}, nil
-}
-
-func (r *Runner) records() []Record {
-	all := r.jobs.list()
+	var all []Record
+	for _, one := range r.jobs.all() {
+		all = append(all, one.Record)
+	}
 	r.mu.Lock()
 	own := slices.Clone(r.order)
 	r.mu.Unlock()
@@ -169,5 +147,13 @@ func (r *Runner) records() []Record {
 		all = append(all, e.record())
 	}
 	slices.SortStableFunc(all, func(a, b Record) int { return b.Started.Compare(a.Started) })
-	return all
+
+	pattern, _ := regexp.Compile(f.Pattern) // nil where it is none: then it is a part of the command only
+	chosen := slices.DeleteFunc(slices.Clone(all), func(r Record) bool {
+		return f.State != "" && f.State != r.State || f.Session != "" && f.Session != r.Session ||
+			!strings.Contains(r.Text, f.Pattern) && (pattern == nil || !pattern.MatchString(r.Text))
+	})
+	from := min(f.Offset, len(chosen))
+	to := min(from+f.Limit, len(chosen))
+	return Listing{Records: chosen[from:to], Total: len(all), Filtered: len(chosen)}, nil
 }

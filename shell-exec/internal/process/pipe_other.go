@@ -4,8 +4,6 @@ package process
 
 import "os"
 
-func outputPipe() (ours, theirs *os.File, err error) { return nil, nil, unavailable() }
-
-func inputPipe() (theirs, ours *os.File, err error) { return nil, nil, unavailable() }
+func pipe(bool) (ours, theirs *os.File, err error) { return nil, nil, unavailable() }
 
 func (d *drain) rest([]byte) {}

@@ -9,44 +9,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// outputPipe is a pipe for what a command writes. Our end does not block; the command's end must, for programs do not
-// expect that a write to stdout can say "not now".
-func outputPipe() (ours, theirs *os.File, err error) {
-	r, w, err := pipe()
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := unix.SetNonblock(r, true); err != nil {
-		_, _ = unix.Close(r), unix.Close(w)
-		return nil, nil, err
-	}
-	return os.NewFile(uintptr(r), "output"), os.NewFile(uintptr(w), "output"), nil
-}
-
-// inputPipe is a pipe for what a command reads.
-func inputPipe() (theirs, ours *os.File, err error) {
-	r, w, err := pipe()
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := unix.SetNonblock(w, true); err != nil {
-		_, _ = unix.Close(r), unix.Close(w)
-		return nil, nil, err
-	}
-	return os.NewFile(uintptr(r), "input"), os.NewFile(uintptr(w), "input"), nil
-}
-
-// pipe makes both ends close at an exec, even of a command that another goroutine starts at this moment.
-func pipe() (r, w int, err error) {
+// pipe is a pipe whose end here does not block. The command's end does, for programs do not expect that a write to stdout
+// can say "not now". Both ends close at an exec, even of a command that another goroutine starts at this moment.
+func pipe(output bool) (ours, theirs *os.File, err error) {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	var ends [2]int
 	if err := unix.Pipe(ends[:]); err != nil {
-		return 0, 0, os.NewSyscallError("pipe", err)
+		return nil, nil, os.NewSyscallError("pipe", err)
 	}
 	unix.CloseOnExec(ends[0])
 	unix.CloseOnExec(ends[1])
-	return ends[0], ends[1], nil
+	here, there, name := ends[0], ends[1], "output"
+	if !output {
+		here, there, name = ends[1], ends[0], "input"
+	}
+	if err := unix.SetNonblock(here, true); err != nil {
+		_, _ = unix.Close(here), unix.Close(there)
+		return nil, nil, err
+	}
+	return os.NewFile(uintptr(here), name), os.NewFile(uintptr(there), name), nil
 }
 
 // mostInPipe is more than a pipe holds: who has read that much has read all that was there at the beginning.

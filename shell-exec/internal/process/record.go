@@ -1,7 +1,6 @@
 package process
 
 import (
-	"maps"
 	"time"
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/output"
@@ -107,9 +106,4 @@ func short(text string) string {
 		cut--
 	}
 	return text[:cut] + " […]"
-}
-
-func (r Record) clone() Record {
-	r.Variables = maps.Clone(r.Variables)
-	return r
 }

@@ -73,7 +73,8 @@ func openState(dir string) (*os.Root, error) {
 }
 
 func noState(err error) error {
-	return fault.New(fault.Misconfigured, "the directory for detached jobs cannot be used", "Give the server a state directory of its own").Because(err)
+	return fault.New(fault.Misconfigured, "the directory for detached jobs cannot be used",
+		"Give the server a state directory of its own").Because(err)
 }
 
 // keyIn is the key of all records, made where there is none.

@@ -1,21 +1,10 @@
 package process
 
-import "strings"
-
 // refusal is variables that make programs run or load something, which no command line shows.
 type refusal struct {
 	names   string // a * stands for any part of a name
 	because string
 	but     string // values that do no more than they say
-}
-
-func (r refusal) harmless(value string) bool {
-	for _, usual := range strings.Fields(r.but) {
-		if value == usual {
-			return true
-		}
-	}
-	return value == "" && r.but != ""
 }
 
 // pagers and editors are those that read a file and run nothing of their own accord.

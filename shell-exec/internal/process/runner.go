@@ -70,9 +70,16 @@ func New(c Config) (*Runner, error) {
 	c.Limits = c.Limits.filled()
 	r := &Runner{config: c, slots: make(chan struct{}, c.Limits.Running), ending: make(chan struct{})}
 	r.buffers.New = func() any { b := make([]byte, drainSize); return &b }
+	r.jobs = &jobs{most: c.Limits.Jobs}
+	if c.Jobs == "" {
+		return r, nil
+	}
 	var err error
-	r.jobs, err = openJobs(c)
-	return r, err
+	if r.jobs.records, err = openRecords(c.Jobs, c.Project); err != nil {
+		return nil, err
+	}
+	r.jobs.prune()
+	return r, nil
 }
 
 // Run starts a command and waits for it as its mode says. A command that ran is an answer, however it ended; an error says

@@ -42,7 +42,7 @@ func (r *Runner) open(e *execution, q Request) (s *streams, err error) {
 	if s.text == "" {
 		s.child.Stdin, err = os.Open(os.DevNull)
 	} else {
-		s.child.Stdin, s.input, err = inputPipe()
+		s.input, s.child.Stdin, err = pipe(false)
 	}
 	if err != nil {
 		return s, err
@@ -73,7 +73,7 @@ func (s *streams) keep(t output.Type) io.Writer {
 
 // drain adds a pipe whose other end is the result.
 func (s *streams) drain(to io.Writer) (*os.File, error) {
-	ours, theirs, err := outputPipe()
+	ours, theirs, err := pipe(true)
 	if err != nil {
 		return nil, err
 	}

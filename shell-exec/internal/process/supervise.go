@@ -101,7 +101,14 @@ func (s *supervisor) watch(signals <-chan os.Signal) error {
 	for {
 		select {
 		case sig := <-signals:
-			s.pass(sig)
+			switch number, ok := sig.(syscall.Signal); {
+			case sig == syscall.SIGTERM:
+				s.execution.ask(ending{ByTermination, mercy})
+			case sig == toKill:
+				s.execution.ask(ending{ByTermination, 0})
+			case ok:
+				_ = s.execution.tree.Signal(number)
+			}
 			continue
 		case <-news.C:
 			if s.execution.written.Load() == s.job.Written {
@@ -165,17 +172,4 @@ func (j job) killSession() error {
 		time.Sleep(time.Millisecond)
 	}
 	return j.First.signal(syscall.SIGKILL, ofCommand(j.ID))
-}
-
-func (s *supervisor) pass(sig os.Signal) {
-	switch sig {
-	case syscall.SIGTERM:
-		s.execution.ask(ending{ByTermination, mercy})
-	case toKill:
-		s.execution.ask(ending{ByTermination, 0})
-	default:
-		if number, ok := sig.(syscall.Signal); ok {
-			_ = s.execution.tree.Signal(number)
-		}
-	}
 }

@@ -51,7 +51,8 @@ func (r *Runner) WatchExecution(id string) (Watched, error) {
 	if _, err := r.Get(id); err != nil {
 		return Watched{}, err
 	}
-	return Watched{}, fault.New(fault.NoProcess, fmt.Sprintf("nothing of the execution %s is alive", id), "Look at its result").With("execution_id", id)
+	return Watched{}, fault.New(fault.NoProcess, fmt.Sprintf("nothing of the execution %s is alive", id), "Look at its result").
+		With("execution_id", id)
 }
 
 func (e *execution) watched() Watched {
