@@ -16,7 +16,9 @@ func asTyped(text string) []byte {
 }
 
 // escapes are the letters after a backslash that stand for one byte.
-var escapes = map[byte]byte{'a': 7, 'b': 8, 't': 9, 'n': 10, 'v': 11, 'f': 12, 'r': 13, 'e': 27, 'E': 27, '\\': '\\', '^': '^', '"': '"', '\'': '\''}
+var escapes = map[byte]byte{
+	'a': 7, 'b': 8, 't': 9, 'n': 10, 'v': 11, 'f': 12, 'r': 13, 'e': 27, 'E': 27, '\\': '\\', '^': '^', '"': '"', '\'': '\'',
+}
 
 // codes resolves control codes: \xHH, \0NNN and \NNN (octal), \uHHHH, \UHHHHHHHH, \e and the escapes of C, ^A to ^_, ^?,
 // and \\, \^ and ^^ for the characters themselves. What is wrong is told with its place.
@@ -58,25 +60,20 @@ func backslash(out []byte, text string, at int) ([]byte, int, error) {
 	case c == 'U':
 		return number(out, text, at, 2, 8, 16)
 	case c >= '0' && c <= '7':
-		return number(out, text, at, 1, octalDigits(text[at+1:]), 8)
+		most, n := 3, 1 // digits; a leading 0 is one more
+		if c == '0' {
+			most = 4
+		}
+		for rest := text[at+1:]; n < min(most, len(rest)) && rest[n] >= '0' && rest[n] <= '7'; {
+			n++
+		}
+		return number(out, text, at, 1, n, 8)
 	}
 	if b, ok := escapes[c]; ok {
 		return append(out, b), 2, nil
 	}
 	_, size := utf8.DecodeRuneInString(text[at+1:])
 	return nil, 0, malformedCode(text, at, fmt.Sprintf(`there is no code \%s; write \\ for the character \`, text[at+1:at+1+size]))
-}
-
-// octalDigits is how many of three belong to the number; a leading 0 is one more.
-func octalDigits(text string) int {
-	most, n := 3, 0
-	if text[0] == '0' {
-		most = 4
-	}
-	for n < min(most, len(text)) && text[n] >= '0' && text[n] <= '7' {
-		n++
-	}
-	return n
 }
 
 // number resolves digits after a prefix of so many bytes.
@@ -118,9 +115,10 @@ func caret(out []byte, text string, at int) ([]byte, int, error) {
 }
 
 func malformedCode(text string, at int, why string) error {
-	return fault.New(fault.ParamMalformed, fmt.Sprintf("the control code at position %d cannot be read: %s", utf8.RuneCountInString(text[:at])+1, why),
+	position := utf8.RuneCountInString(text[:at]) + 1
+	return fault.New(fault.ParamMalformed, fmt.Sprintf("the control code at position %d cannot be read: %s", position, why),
 		`Use \x03, \n, \r, \t, \e[A, \033, \u3042, ^C, ^[ or ^?; or leave control_codes out`).
-		With("parameter", "input").With("position", utf8.RuneCountInString(text[:at])+1)
+		With("parameter", "input").With("position", position)
 }
 
 // fromHex reads bytes as hexadecimal digits, with or without blanks between them.

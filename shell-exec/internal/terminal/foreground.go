@@ -110,7 +110,10 @@ func (g Guard) holds(f foreground) (bool, error) {
 	case filepath.IsAbs(word):
 		return slices.ContainsFunc(f.readers, func(m member) bool { return startedFrom(m.pid, word) }), nil
 	}
-	return slices.ContainsFunc(f.readers, func(m member) bool { return m.called(word) }), nil
+	return slices.ContainsFunc(f.readers, func(m member) bool {
+		cut := len(m.name) == systemName && strings.HasPrefix(word, m.name)
+		return m.name == word || cut || filepath.Base(program(m.pid)) == word
+	}), nil
 }
 
 func malformedGuard(word string) error {
@@ -120,13 +123,6 @@ func malformedGuard(word string) error {
 
 // systemName is how many bytes of a name the system keeps.
 const systemName = 15
-
-func (m member) called(name string) bool {
-	if m.name == name || len(m.name) == systemName && strings.HasPrefix(name, m.name) {
-		return true
-	}
-	return filepath.Base(program(m.pid)) == name
-}
 
 // check refuses where the guard does not hold.
 func (g Guard) check(f foreground) error {

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -17,17 +18,14 @@ func (s *session) keep(ctx context.Context, store *output.Store, save *bool) (bo
 	case s.run != nil && wanted:
 		return s.run.Err() == nil, nil
 	case s.run != nil:
-		_, err := store.Delete(ctx, []string{s.kept}, true)
-		s.kept = ""
+		_, err := store.Delete(ctx, []string{s.outputID}, true)
+		s.outputID = ""
 		return false, err
 	case !wanted || store == nil:
 		return false, nil
 	}
-	return s.keepScreen(ctx, store)
-}
 
-// keepScreen puts into the store what the screen still has.
-func (s *session) keepScreen(ctx context.Context, store *output.Store) (bool, error) {
+	// None was kept until now: the store gets what the screen still has.
 	run, err := store.Begin(ctx, s.about())
 	if err != nil {
 		return false, err
@@ -44,14 +42,10 @@ func (s *session) keepScreen(ctx context.Context, store *output.Store) (bool, er
 			break
 		}
 	}
-	s.kept = run.OutputID(output.Log)
+	s.outputID = run.OutputID(output.Log)
 	return run.Err() == nil, run.End()
 }
 
 func (s *session) about() output.About {
-	name := s.request.Name
-	if name == "" {
-		name = s.request.Text
-	}
-	return output.About{ExecutionID: s.id, Name: name}
+	return output.About{ExecutionID: s.id, Name: cmp.Or(s.request.Name, s.request.Text)}
 }

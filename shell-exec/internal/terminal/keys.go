@@ -29,7 +29,8 @@ func keys(names []string, application bool) ([]byte, error) {
 		sent, ok := key(name, application)
 		if !ok {
 			return nil, fault.New(fault.ParamInvalid, fmt.Sprintf("there is no key %q", name),
-				"Use Enter, Tab, Escape, Space, Backspace, Delete, Insert, Up, Down, Left, Right, Home, End, PageUp, PageDown, F1 to F12, Ctrl+C, Alt+X or Shift+Tab").
+				"Use Enter, Tab, Escape, Space, Backspace, Delete, Insert, Up, Down, Left, Right, Home, End, PageUp, PageDown, "+
+					"F1 to F12, Ctrl+C, Alt+X or Shift+Tab").
 				With("parameter", "keys").With("key", name)
 		}
 		out = append(out, sent...)
@@ -69,12 +70,9 @@ func modified(name string) (string, bool) {
 	if letter, ok := cursor[word]; ok {
 		return fmt.Sprintf("\x1b[1;%d%c", held+1, letter), true
 	}
-	return plain(rest, held)
-}
 
-// plain is a key that has no form of its own for those held: Ctrl makes a control character, Alt sends Escape before.
-func plain(rest string, held int) (string, bool) {
-	sent, ok := named[strings.ToLower(rest)]
+	// It has no form of its own for those held: Ctrl makes a control character, Alt sends Escape before.
+	sent, ok := named[word]
 	if held == modifiers["ctrl"] || held == modifiers["ctrl"]|modifiers["alt"] {
 		sent, ok = controlled(rest)
 	} else if utf8.RuneCountInString(rest) == 1 {

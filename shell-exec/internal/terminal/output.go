@@ -3,7 +3,6 @@ package terminal
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"time"
 
 	"github.com/multiollama/mcp-server/shared/fault"
@@ -85,7 +84,8 @@ func (s *Sessions) Output(ctx context.Context, q Query) (Output, error) {
 		q.Count = defaultCount
 	}
 	if q.Count < 0 || q.Count > mostCount {
-		return Output{}, fault.New(fault.ParamInvalid, fmt.Sprintf("line_count is %d", q.Count), fmt.Sprintf("Use 1 to %d", mostCount)).With("parameter", "line_count")
+		return Output{}, fault.New(fault.ParamInvalid, fmt.Sprintf("line_count is %d", q.Count), fmt.Sprintf("Use 1 to %d", mostCount)).
+			With("parameter", "line_count")
 	}
 	var o Output
 	if q.Wait != nil {
@@ -97,54 +97,26 @@ func (s *Sessions) Output(ctx context.Context, q Query) (Output, error) {
 			return Output{}, err
 		}
 	}
-	t.tell(&o, q)
-	return o, nil
-}
-
-// tell fills in what the session shows now.
-func (s *session) tell(o *Output, q Query) {
-	if q.Foreground && !s.exited() {
-		if p := s.foreground().process(); p.PID != 0 {
+	if q.Foreground && !t.exited() {
+		if p := t.foreground().process(); p.PID != 0 {
 			o.Foreground = &p
 		}
 	}
-	o.Info = s.info()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	v := s.screen.View()
+	o.Info = t.info()
+
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	v := t.screen.View()
 	o.Cursor, o.Alternate, o.Title = v.Cursor, v.Alternate, v.Title
 	if !q.Screen {
-		p := s.screen.Lines(q.Start, q.Count, q.ANSI)
+		p := t.screen.Lines(q.Start, q.Count, q.ANSI)
 		o.Lines, o.Start, o.Total, o.Lost, o.More = p.Lines, p.Start, p.Total, p.Lost, p.More
-		return
+		return o, nil
 	}
 	o.Lines = v.Lines
 	if q.ANSI {
-		o.Lines = s.screen.ANSI()
+		o.Lines = t.screen.ANSI()
 	}
-	o.Start, o.Total = v.Top, s.screen.Lines(0, 0, false).Total
-}
-
-func (s *session) view() screen.View { return s.screen.View() }
-
-// checked is the wait with its defaults and its pattern.
-func (w WaitFor) checked() (WaitFor, *regexp.Regexp, error) {
-	if w.Deadline == 0 {
-		w.Deadline = defaultDeadline
-	}
-	if w.Deadline < 0 || w.Deadline > mostDeadline || w.Quiet < 0 || w.Quiet > mostDeadline {
-		return w, nil, fault.New(fault.ParamInvalid, "a time to wait is out of range", fmt.Sprintf("Use at most %v seconds", mostDeadline.Seconds())).
-			With("parameter", "wait_for").With("maximum_seconds", mostDeadline.Seconds())
-	}
-	if w.Since < LastInput || w.Since > Start {
-		return w, nil, fault.New(fault.ParamInvalid, "there is no such moment", "Use the last input, now or the start").With("parameter", "wait_for")
-	}
-	if w.Pattern == "" {
-		return w, nil, nil
-	}
-	pattern, err := regexp.Compile(w.Pattern)
-	if err != nil {
-		return w, nil, fault.New(fault.ParamInvalid, "the pattern is no regular expression: "+err.Error(), "Write it as RE2 has it").With("parameter", "wait_for").Because(err)
-	}
-	return w, pattern, nil
+	o.Start, o.Total = v.Top, t.screen.Lines(0, 0, false).Total
+	return o, nil
 }

@@ -24,7 +24,8 @@ func members(group int) []member {
 			continue // most of them: the rest is dearer
 		}
 		if s, ok := procfs.Read(pid); ok && s.Group == group && !s.Ended() {
-			found = append(found, member{pid: pid, name: s.Name, waiting: waits(pid)})
+			sleeps := call(pid)
+			found = append(found, member{pid: pid, name: s.Name, waiting: sleeps == unix.SYS_WAIT4 || sleeps == unix.SYS_WAITID})
 		}
 	}
 	slices.SortFunc(found, func(a, b member) int {
@@ -34,12 +35,6 @@ func members(group int) []member {
 		return a.pid - b.pid
 	})
 	return found
-}
-
-// waits says that a process does nothing but wait for a child of its own.
-func waits(pid int) bool {
-	call := call(pid)
-	return call == unix.SYS_WAIT4 || call == unix.SYS_WAITID
 }
 
 // call is the system call in which a process sleeps; -1 where it runs, or we may not know.

@@ -136,7 +136,8 @@ func (in Input) encode(t *session) (p []byte, err error) {
 		p = append(p, '\r')
 	}
 	if len(p) > mostSent {
-		return nil, fault.New(fault.LimitReached, fmt.Sprintf("the input is %d bytes", len(p)), "Write it to a file, or send it in parts").With("limit_bytes", mostSent)
+		return nil, fault.New(fault.LimitReached, fmt.Sprintf("the input is %d bytes", len(p)), "Write it to a file, or send it in parts").
+			With("limit_bytes", mostSent)
 	}
 	return p, nil
 }
@@ -148,7 +149,8 @@ func pasted(text string, marks bool) ([]byte, error) {
 		return p, nil
 	}
 	if !pasteable(p) {
-		return nil, fault.New(fault.ParamInvalid, "a control character cannot be pasted", "Leave it out, or send the text without paste").With("parameter", "input")
+		return nil, fault.New(fault.ParamInvalid, "a control character cannot be pasted", "Leave it out, or send the text without paste").
+			With("parameter", "input")
 	}
 	return append(append([]byte(pasteBegins), p...), pasteEnds...), nil
 }
@@ -178,7 +180,10 @@ func (s *session) sendParts(ctx context.Context, p []byte, fg foreground, in Inp
 	s.typing.Lock()
 	defer s.typing.Unlock()
 	for n < len(p) && s.reads(fg) {
-		part := p[n : n+firstPart(p[n:])]
+		part := p[n:] // up to the next key that may run something; the first one belongs to it
+		if i := bytes.IndexAny(part[1:], running); i >= 0 {
+			part = part[:i+1]
+		}
 		if n == 0 {
 			s.remember()
 		}
@@ -216,14 +221,6 @@ func (s *session) sendParts(ctx context.Context, p []byte, fg foreground, in Inp
 
 // running are the keys that may have a shell run something.
 const running = "\r\n\x0f\x11\x16\x18\x1b"
-
-// firstPart is how much of p goes before the next key that may run something; the first one belongs to it.
-func firstPart(p []byte) int {
-	if i := bytes.IndexAny(p[1:], running); i >= 0 {
-		return i + 1
-	}
-	return len(p)
-}
 
 // reads says that who has the keyboard is a program that takes what is typed as it comes, as far as can be seen, and
 // that nothing stands before it which a shell may run.
@@ -277,7 +274,8 @@ func (s *session) sendJudged(ctx context.Context, p []byte, in Input, first bool
 			return 0, err
 		}
 	}
-	return 0, fault.New(fault.Exists, "what has the keyboard changes all the time; nothing was sent", "Wait until the terminal is quiet, and send it again")
+	return 0, fault.New(fault.Exists, "what has the keyboard changes all the time; nothing was sent",
+		"Wait until the terminal is quiet, and send it again")
 }
 
 // allowed is what the judge has allowed.
@@ -286,20 +284,15 @@ type allowed struct {
 	pending Pending
 }
 
+// misses says that what was allowed is not q: it may run something else, or elsewhere.
+func (a *allowed) misses(q Pending) bool {
+	p := a.pending
+	return p.Text != q.Text || q.Unknown && !p.Unknown || q.Completes && !p.Completes ||
+		q.Ends && !p.Ends || q.Shell && !p.Shell || p.Dir != q.Dir
+}
+
 // mostPast is how many bytes of texts that last are kept in mind.
 const mostPast = 64 << 10
-
-// remembers refuses what would have to be kept in mind and does not fit: what follows it could not be judged.
-func (s *session) remembers(a *allowed) error {
-	size := 0
-	for _, text := range append(slices.Clip(s.past), a.Lasting...) {
-		size += len(text)
-	}
-	if len(a.Lasting) == 0 || size <= mostPast {
-		return nil
-	}
-	return fault.New(fault.LimitReached, "so much was defined in this terminal that more cannot be kept in mind", "Open another terminal").With("limit", mostPast)
-}
 
 // sendIf types p if that is harmless or allowed; else it says what to ask.
 func (s *session) sendIf(ctx context.Context, p []byte, guard Guard, verdict *allowed, first bool) (n int, ask *Pending, err error) {
@@ -322,14 +315,22 @@ func (s *session) sendIf(ctx context.Context, p []byte, guard Guard, verdict *al
 	if s.moving {
 		pending.Dir = "" // it may be another one when the shell comes to read this
 	}
-	if !r.harmless() && (verdict == nil || verdict.pending.differs(pending)) {
+	lines, known := r.all()
+	harmless := known && (!r.completes || strings.Trim(strings.Join(lines, ""), " ") == "") // nothing is run, and the line stays known
+	if !harmless && (verdict == nil || verdict.misses(pending)) {
 		return 0, &pending, nil
 	}
 	if verdict == nil {
 		verdict = &allowed{}
 	}
-	if err := s.remembers(verdict); err != nil {
-		return 0, nil, err
+	// What would have to be kept in mind and does not fit is refused: what follows it could not be judged.
+	size := 0
+	for _, text := range append(slices.Clip(s.past), verdict.Lasting...) {
+		size += len(text)
+	}
+	if len(verdict.Lasting) > 0 && size > mostPast {
+		return 0, nil, fault.New(fault.LimitReached, "so much was defined in this terminal that more cannot be kept in mind",
+			"Open another terminal").With("limit", mostPast)
 	}
 	if first {
 		s.remember()
@@ -382,7 +383,7 @@ func (s *session) attended(ctx context.Context) bool {
 	for pause, waited := 100*time.Microsecond, time.Duration(0); waited < most && ctx.Err() == nil; pause *= 2 {
 		left, _ := s.line.unread() // which also moves what was typed to where it interrupts
 		said := s.interrupted.canonical || s.said() > s.interrupted.written
-		if fg := s.foreground(); !left && (!fg.shell() || said && slices.ContainsFunc(fg.readers, func(m member) bool { return listens(m.pid) })) {
+		if fg := s.foreground(); !left && (!fg.shell() || said && fg.listens()) {
 			s.interrupted = nil
 			return true
 		}
@@ -392,13 +393,18 @@ func (s *session) attended(ctx context.Context) bool {
 	return false
 }
 
+// listens says that one of those that could read waits for something to read.
+func (f foreground) listens() bool {
+	return slices.ContainsFunc(f.readers, func(m member) bool { return listens(m.pid) })
+}
+
 // arrives waits a little for the shell to have run all that was typed, and says whether it waits for more.
 func (s *session) arrives(ctx context.Context) bool {
 	const most = time.Second
 	for pause, waited := 100*time.Microsecond, time.Duration(0); waited < most && ctx.Err() == nil; pause *= 2 {
 		left, known := s.line.unread()
 		fg := s.foreground()
-		if known && !left && fg.shell() && slices.ContainsFunc(fg.readers, func(m member) bool { return listens(m.pid) }) {
+		if known && !left && fg.shell() && fg.listens() {
 			return true
 		}
 		if len(fg.readers) > 0 && !fg.shell() {
@@ -424,23 +430,13 @@ func (r reading) pending(fg foreground, shell int) Pending {
 	if r.completes && len(r.next.text) > 0 && r.next.doubt == wild {
 		lines = append(lines, string(r.next.text))
 	}
-	p := Pending{Text: strings.Join(lines, "\n"), Lines: lines, Unknown: !known, Completes: r.completes, Ends: r.ends, Foreground: fg.process(), Shell: fg.shell()}
+	p := Pending{Text: strings.Join(lines, "\n"), Lines: lines, Unknown: !known, Completes: r.completes, Ends: r.ends,
+		Foreground: fg.process(), Shell: fg.shell()}
 	if p.Shell && p.Foreground.PID != 0 {
 		shell = p.Foreground.PID
 	}
 	p.Dir = directory(shell)
 	return p
-}
-
-// harmless says that nothing is run, and the line stays known.
-func (r reading) harmless() bool {
-	lines, known := r.all()
-	return known && (!r.completes || strings.Trim(strings.Join(lines, ""), " ") == "")
-}
-
-// differs says that a verdict about p is none about q.
-func (p Pending) differs(q Pending) bool {
-	return p.Text != q.Text || q.Unknown && !p.Unknown || q.Completes && !p.Completes || q.Ends && !p.Ends || q.Shell && !p.Shell || p.Dir != q.Dir
 }
 
 // modes are how a terminal treats what is typed.
@@ -460,35 +456,33 @@ func (s *session) keyboard(fg foreground) keyboard {
 	for _, r := range fg.readers {
 		k.interrupts = k.interrupts && !ignoresInterrupt(r.pid)
 	}
-	k.pastes = s.view().Modes.BracketedPaste && !m.canonical
+	k.pastes = s.screen.View().Modes.BracketedPaste && !m.canonical
 	return k
 }
 
-// answer types what programs asked the terminal for, until it ends.
+// answer types what programs asked the terminal for, until it ends. What nobody takes stands in the next line that is
+// typed.
 func (s *session) answer() {
+	reply := func(p []byte) {
+		s.typing.Lock()
+		defer s.typing.Unlock()
+		fg := s.foreground()
+		asks := fg.process().Name == "fish" // and waits for its answer
+		_, err := s.line.write(context.Background(), p)
+		taken := false
+		if err == nil && (asks || !fg.shell()) {
+			taken, _ = s.taken(context.Background(), fg)
+		}
+		s.stray = s.stray || !taken
+	}
 	for {
 		select {
 		case <-s.replies:
+			if p := s.screen.Replies(); len(p) > 0 {
+				reply(p)
+			}
 		case <-s.hung:
 			return
 		}
-		if p := s.screen.Replies(); len(p) > 0 {
-			s.reply(p)
-		}
 	}
-}
-
-// reply types an answer of the terminal. One that nobody takes stands in the next line that is typed.
-func (s *session) reply(p []byte) {
-	s.typing.Lock()
-	defer s.typing.Unlock()
-	fg := s.foreground()
-	asks := fg.process().Name == "fish" // and waits for its answer
-	_, err := s.line.write(context.Background(), p)
-	if err == nil && (asks || !fg.shell()) {
-		taken, _ := s.taken(context.Background(), fg)
-		s.stray = s.stray || !taken
-		return
-	}
-	s.stray = true
 }

@@ -3,6 +3,7 @@ package terminal
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"io"
 	"slices"
 	"strings"
@@ -24,10 +25,10 @@ type session struct {
 	now     func() time.Time
 	unicode bool // what the shell was told about letters
 
-	tree process.Tree
-	line *line
-	run  *output.Run // nil where no history is kept
-	kept string      // what its output is called
+	tree     process.Tree
+	line     *line
+	run      *output.Run // nil where no history is kept
+	outputID string      // of run, or of the screen that was stored at the end
 
 	ends        chan struct{} // closed when somebody wants the end
 	asked       sync.Once
@@ -66,37 +67,33 @@ func (s *Sessions) begin(ctx context.Context, q Request) (*session, error) {
 		return nil, err
 	}
 	now := s.config.Now()
-	t := &session{id: newID(), request: q, created: now, now: s.config.Now, unicode: unicode(q.Command.Env), size: q.Size, output: now, input: now,
-		screen: screen.New(q.Size, s.config.History), changed: make(chan struct{}), ends: make(chan struct{}), hung: make(chan struct{}), over: make(chan struct{}),
-		keys: make(chan struct{}, 1), replies: make(chan struct{}, 1)}
-	if err := t.start(ctx, s.config); err != nil {
+	t := &session{
+		id: "term_" + strings.ToLower(rand.Text()[:16]), request: q, created: now, now: s.config.Now, unicode: unicode(q.Command.Env),
+		size: q.Size, output: now, input: now, screen: screen.New(q.Size, s.config.History), changed: make(chan struct{}),
+		ends: make(chan struct{}), hung: make(chan struct{}), over: make(chan struct{}),
+		keys: make(chan struct{}, 1), replies: make(chan struct{}, 1),
+	}
+	line, theirs, err := openLine(s.config.Open, t.size)
+	if err != nil {
 		return nil, err
 	}
+	defer theirs.Close()
+	c := q.Command
+	c.Terminal = true
+	// The program keeps running when the call is over.
+	t.tree, err = s.config.Starter.Start(context.WithoutCancel(ctx), c, sandbox.Files{Stdin: theirs, Stdout: theirs, Stderr: theirs})
+	if err != nil {
+		_ = line.close()
+		return nil, err
+	}
+	t.line = line
 	if q.SaveHistory && s.config.Store != nil {
 		t.run = s.config.Store.Later(t.about())
-		t.kept = t.run.OutputID(output.Log)
-		_ = t.run.Keep(ctx) // why not is told with the session
+		t.outputID = t.run.OutputID(output.Log)
+		_ = t.run.Keep(ctx) // why not is reported with the session
 	}
 	go t.live()
 	return t, nil
-}
-
-func (s *session) start(ctx context.Context, config Config) error {
-	line, theirs, err := openLine(config.Open, s.size)
-	if err != nil {
-		return err
-	}
-	defer theirs.Close()
-	c := s.request.Command
-	c.Terminal = true
-	// The program goes on when the call is over.
-	s.tree, err = config.Starter.Start(context.WithoutCancel(ctx), c, sandbox.Files{Stdin: theirs, Stdout: theirs, Stderr: theirs})
-	if err != nil {
-		_ = line.close()
-		return err
-	}
-	s.line = line
-	return nil
 }
 
 // unicode says whether an environment names an encoding in which letters beyond ASCII are text.
@@ -114,25 +111,16 @@ func unicode(environment []string) bool {
 
 // live looks after a session to its end.
 func (s *session) live() {
-	read := make(chan struct{})
+	read, answered := make(chan struct{}), make(chan struct{})
 	go func() { defer close(read); s.drain() }()
-	answered := make(chan struct{})
 	go func() { defer close(answered); s.answer() }()
 	select {
 	case <-s.tree.Exited():
 	case <-s.ends:
 	}
 	s.killed = s.tree.Close() // what its program leaves behind has no terminal any more
-	s.hangUp(read)
-	<-answered
-	s.finish()
-}
 
-// outlasting is how long the terminal may be held open when nothing is left of the tree: what holds it is a stranger.
-const outlasting = time.Second
-
-// hangUp takes what is still to be read, and gives the terminal back.
-func (s *session) hangUp(read <-chan struct{}) {
+	// What is still to be read is taken, and the terminal given back.
 	limit := time.NewTimer(outlasting)
 	defer limit.Stop()
 	select {
@@ -142,16 +130,13 @@ func (s *session) hangUp(read <-chan struct{}) {
 	close(s.hung)
 	_ = s.line.close()
 	<-read
-}
+	<-answered
 
-// finish writes down how it ended.
-func (s *session) finish() {
-	var status sandbox.Status
+	status := sandbox.Status{Code: -1, Signal: "SIGKILL"}
 	select {
 	case <-s.tree.Exited():
 		status = s.tree.Wait()
 	default:
-		status = sandbox.Status{Code: -1, Signal: "SIGKILL"}
 	}
 	if status.Signal != "" && status.Code <= 0 {
 		status.Code = 128 + signalNumber(status.Signal)
@@ -166,14 +151,6 @@ func (s *session) finish() {
 	close(s.over)
 }
 
-// news wakes those who wait; s.mu is held.
-func (s *session) news() {
-	close(s.changed)
-	s.changed = make(chan struct{})
-}
-
-const drainSize = 32 << 10
-
 // drain takes what the programs write, to the end.
 func (s *session) drain() {
 	var keep io.Writer = io.Discard
@@ -184,41 +161,45 @@ func (s *session) drain() {
 	for {
 		n, err := s.line.read(buffer)
 		if n > 0 {
-			s.show(buffer[:n])
+			s.mu.Lock()
+			_, _ = s.screen.Write(buffer[:n])
+			s.written += int64(n)
+			s.output = s.now()
+			s.news()
+			s.mu.Unlock()
+			select {
+			case s.replies <- struct{}{}:
+			default:
+			}
 			_, _ = keep.Write(buffer[:n]) // never fails: what is not kept is counted
 		}
-		if err != nil && !s.again() {
+		if err == nil {
+			continue
+		}
+		// A program has closed its terminal, and may open it again.
+		wait := time.NewTimer(20 * time.Millisecond)
+		select {
+		case <-s.tree.Gone():
+			wait.Stop()
 			return
+		case <-s.hung:
+			wait.Stop()
+			return
+		case <-wait.C:
 		}
 	}
 }
 
-// again waits where a program has closed its terminal, and may open it again.
-func (s *session) again() bool {
-	wait := time.NewTimer(20 * time.Millisecond)
-	defer wait.Stop()
-	select {
-	case <-s.tree.Gone():
-		return false
-	case <-s.hung:
-		return false
-	case <-wait.C:
-		return true
-	}
+// outlasting is how long the terminal may be held open when nothing is left of the tree: what holds it is a stranger.
+const outlasting = time.Second
+
+// news wakes those who wait; s.mu is held.
+func (s *session) news() {
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
-func (s *session) show(p []byte) {
-	s.mu.Lock()
-	_, _ = s.screen.Write(p)
-	s.written += int64(len(p))
-	s.output = s.now()
-	s.news()
-	s.mu.Unlock()
-	select {
-	case s.replies <- struct{}{}:
-	default:
-	}
-}
+const drainSize = 32 << 10
 
 // end ends the session and waits for that.
 func (s *session) end() error {
@@ -252,7 +233,8 @@ func (s *session) resize(size screen.Size) error {
 }
 
 func (s *session) gone() error {
-	return fault.New(fault.NoTerminal, "the program of the terminal has ended", "Read what it showed, and create another terminal").With("terminal_id", s.id)
+	return fault.New(fault.NoTerminal, "the program of the terminal has ended", "Read what it showed, and create another terminal").
+		With("terminal_id", s.id)
 }
 
 // recent is how long something that happened keeps a session active.
@@ -260,8 +242,8 @@ const recent = 2 * time.Second
 
 func (s *session) info() Info {
 	s.mu.Lock()
-	i := Info{ID: s.id, Name: s.request.Name, Shell: s.request.Shell, Command: s.request.Text, Size: s.size, PID: s.tree.PID(), Created: s.created,
-		LastActivity: s.output, OutputID: s.kept, Status: Idle, Dir: s.request.Command.Dir}
+	i := Info{ID: s.id, Name: s.request.Name, Shell: s.request.Shell, Command: s.request.Text, Size: s.size,
+		PID: s.tree.PID(), Created: s.created, LastActivity: s.output, OutputID: s.outputID, Status: Idle, Dir: s.request.Command.Dir}
 	if s.input.After(i.LastActivity) {
 		i.LastActivity = s.input
 	}

@@ -55,7 +55,7 @@ func TestATextIsPastedWholeWhereTheShellTakesIt(t *testing.T) {
 			id := w.shell(kind).ID
 			s, err := w.find(id)
 			must(t, err)
-			if !eventually(func() bool { return s.view().Modes.BracketedPaste }) {
+			if !eventually(func() bool { return s.screen.View().Modes.BracketedPaste }) {
 				t.Fatal("the shell wants no pastes")
 			}
 			var no refuse

@@ -14,12 +14,10 @@ package terminal
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -166,12 +164,14 @@ const mostListed = 50
 // List tells about sessions.
 func (s *Sessions) List(f Filter) (Listing, error) {
 	if _, err := path.Match(f.Name, ""); err != nil || f.Limit < 0 {
-		return Listing{}, fault.New(fault.ParamInvalid, "the filter makes no sense", "Use a name with * and ?, and a limit of 1 or more").With("session_name_pattern", f.Name)
+		return Listing{}, fault.New(fault.ParamInvalid, "the filter makes no sense", "Use a name with * and ?, and a limit of 1 or more").
+			With("session_name_pattern", f.Name)
 	}
 	switch Status(f.Status) {
 	case "", "all", Active, Idle, Exited:
 	default:
-		return Listing{}, fault.New(fault.ParamInvalid, fmt.Sprintf("there is no status %q", f.Status), "Use active, idle, exited or all").With("parameter", "status_filter")
+		return Listing{}, fault.New(fault.ParamInvalid, fmt.Sprintf("there is no status %q", f.Status), "Use active, idle, exited or all").
+			With("parameter", "status_filter")
 	}
 	s.mu.Lock()
 	all := slices.Clone(s.all)
@@ -275,6 +275,3 @@ func (s *Sessions) CloseAll() error {
 	wait.Wait()
 	return errors.Join(errs...)
 }
-
-// newID is a name that nobody guesses.
-func newID() string { return "term_" + strings.ToLower(rand.Text()[:16]) }

@@ -60,7 +60,8 @@ const (
 
 // read reads an input.
 func (t typed) read(input []byte, k keyboard) reading {
-	r := reading{before: t.earlier, next: typed{earlier: t.earlier, text: bytes.Clone(t.text), doubt: t.doubt, quoting: t.quoting, half: t.half}, keyboard: k}
+	r := reading{before: t.earlier, next: t, keyboard: k}
+	r.next.text = bytes.Clone(t.text)
 	for len(input) > 0 {
 		if !k.usual {
 			r.doubt(wild)

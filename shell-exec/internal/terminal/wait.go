@@ -2,10 +2,12 @@ package terminal
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"strings"
 	"time"
 
+	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shell-exec/internal/screen"
 )
 
@@ -61,17 +63,31 @@ type waiting struct {
 	pattern *regexp.Regexp
 	mark    mark
 	next    int64 // lines below are searched, and do not change any more
-	start   time.Time
 }
 
+// begin is the wait with its defaults, its pattern and its moment.
 func (w WaitFor) begin(s *session) (*waiting, error) {
-	w, pattern, err := w.checked()
-	if err != nil {
-		return nil, err
+	if w.Deadline == 0 {
+		w.Deadline = defaultDeadline
+	}
+	if w.Deadline < 0 || w.Deadline > mostDeadline || w.Quiet < 0 || w.Quiet > mostDeadline {
+		return nil, fault.New(fault.ParamInvalid, "a time to wait is out of range",
+			fmt.Sprintf("Use at most %v seconds", mostDeadline.Seconds())).
+			With("parameter", "wait_for").With("maximum_seconds", mostDeadline.Seconds())
+	}
+	if w.Since < LastInput || w.Since > Start {
+		return nil, fault.New(fault.ParamInvalid, "there is no such moment", "Use the last input, now or the start").With("parameter", "wait_for")
+	}
+	run := &waiting{WaitFor: w, session: s}
+	if w.Pattern != "" {
+		var err error
+		if run.pattern, err = regexp.Compile(w.Pattern); err != nil {
+			return nil, fault.New(fault.ParamInvalid, "the pattern is no regular expression: "+err.Error(), "Write it as RE2 has it").
+				With("parameter", "wait_for").Because(err)
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	run := &waiting{WaitFor: w, session: s, pattern: pattern, start: s.now()}
 	switch w.Since {
 	case LastInput:
 		run.mark = s.before

@@ -29,5 +29,6 @@ func (s *Sessions) Watch(pid int) (Watched, error) {
 			return Watched{t.id, t}, nil
 		}
 	}
-	return Watched{}, fault.New(fault.NoProcess, fmt.Sprintf("no terminal of this server has the process %d", pid), "terminal_list shows them").With("process_id", pid)
+	return Watched{}, fault.New(fault.NoProcess, fmt.Sprintf("no terminal of this server has the process %d", pid),
+		"terminal_list shows them").With("process_id", pid)
 }
