@@ -23,7 +23,14 @@ func (m *Monitors) run(w *watch, t *tally, gone <-chan struct{}, publish func(Sa
 		began := m.now()
 		s := t.sample(began)
 		took := m.now().Sub(began)
-		if !m.remember(w, s) {
+		m.mu.Lock()
+		running := w.State == Running
+		if running {
+			w.latest = s
+			w.past.add(s)
+		}
+		m.mu.Unlock()
+		if !running { // nobody is told of what comes after the end
 			return
 		}
 		if publish != nil {
@@ -49,16 +56,4 @@ func (m *Monitors) over(w *watch) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.end(w, Ended)
-}
-
-// remember keeps a sample; false: the monitor is over, and nobody is told of it.
-func (m *Monitors) remember(w *watch, s Sample) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if w.State != Running {
-		return false
-	}
-	w.latest = s
-	w.past.add(s)
-	return true
 }

@@ -112,7 +112,8 @@ func (m *Monitors) Start(pid int, id string, src Source, o Options, publish func
 	}
 	select {
 	case <-src.Gone():
-		return Monitor{}, fault.New(fault.NoProcess, fmt.Sprintf("the process %d has ended already", pid), "Look at its result").With("process_id", pid)
+		return Monitor{}, fault.New(fault.NoProcess, fmt.Sprintf("the process %d has ended already", pid), "Look at its result").
+			With("process_id", pid)
 	default:
 	}
 	m.mu.Lock()
@@ -149,7 +150,8 @@ func (m *Monitors) admit(w *watch) error {
 	if m.closed {
 		return fault.New(fault.Unavailable, "the server is about to end", "")
 	}
-	if i := m.same(w); i >= 0 {
+	same := func(o *watch) bool { return o.State == Running && o.PID == w.PID && o.Execution == w.Execution }
+	if i := slices.IndexFunc(m.all, same); i >= 0 {
 		old := m.all[i]
 		m.end(old, Stopped)
 		w.Replaced, w.past, w.latest = old.ID, old.past, old.latest
@@ -165,13 +167,6 @@ func (m *Monitors) admit(w *watch) error {
 	}
 	m.all = slices.Delete(m.all, over, over+1)
 	return nil
-}
-
-// same is where the monitor at work stands that looks at what w will look at; -1: nowhere.
-func (m *Monitors) same(w *watch) int {
-	return slices.IndexFunc(m.all, func(o *watch) bool {
-		return o.State == Running && o.PID == w.PID && o.Execution == w.Execution
-	})
 }
 
 // end notes that a monitor is over, once.

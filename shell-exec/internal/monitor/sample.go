@@ -110,12 +110,31 @@ type Sockets struct {
 // merge is one sample for two that follow each other.
 func merge(a, b Sample) Sample {
 	out := b
-	out.Span = b.Time.Sub(a.Time) + a.Span
+	span := b.Time.Sub(a.Time)
+	out.Span = span + a.Span
 	out.Looks = a.Looks + b.Looks
 	out.Told = a.Told | b.Told
 	out.Processes = max(a.Processes, b.Processes)
-	out.CPU = mergeProcessor(a, b)
-	out.Memory = mergeResident(a, b)
+	switch {
+	case !a.Told.Has(CPU) || a.Span == 0:
+	case !b.Told.Has(CPU):
+		out.CPU = a.CPU
+	default:
+		out.CPU = Processor{
+			Percent: (a.CPU.Percent*float64(a.Span) + b.CPU.Percent*float64(span)) / float64(a.Span+span),
+			Most:    max(a.CPU.Most, b.CPU.Most),
+			Time:    b.CPU.Time,
+		}
+	}
+	switch {
+	case !a.Told.Has(Memory):
+	case !b.Told.Has(Memory):
+		out.Memory = a.Memory
+	default:
+		n, k := float64(a.Looks), float64(b.Looks)
+		mean := (float64(a.Memory.Bytes)*n + float64(b.Memory.Bytes)*k) / (n + k)
+		out.Memory = Resident{Bytes: int64(mean), Most: max(a.Memory.Most, b.Memory.Most)}
+	}
 	if !b.Told.Has(IO) {
 		out.IO = a.IO
 	}
@@ -123,32 +142,4 @@ func merge(a, b Sample) Sample {
 		out.Network = a.Network
 	}
 	return out
-}
-
-func mergeProcessor(a, b Sample) Processor {
-	switch {
-	case !a.Told.Has(CPU) || a.Span == 0:
-		return b.CPU
-	case !b.Told.Has(CPU):
-		return a.CPU
-	}
-	span := b.Time.Sub(a.Time)
-	whole := float64(a.Span + span)
-	return Processor{
-		Percent: (a.CPU.Percent*float64(a.Span) + b.CPU.Percent*float64(span)) / whole,
-		Most:    max(a.CPU.Most, b.CPU.Most),
-		Time:    b.CPU.Time,
-	}
-}
-
-func mergeResident(a, b Sample) Resident {
-	switch {
-	case !a.Told.Has(Memory):
-		return b.Memory
-	case !b.Told.Has(Memory):
-		return a.Memory
-	}
-	n, k := float64(a.Looks), float64(b.Looks)
-	mean := (float64(a.Memory.Bytes)*n + float64(b.Memory.Bytes)*k) / (n + k)
-	return Resident{Bytes: int64(mean), Most: max(a.Memory.Most, b.Memory.Most)}
 }

@@ -79,12 +79,12 @@ func tcp(s *Sockets, line [][]byte) {
 	}
 }
 
-func udp(s *Sockets, _ [][]byte)    { s.UDP++ }
-func unixes(s *Sockets, _ [][]byte) { s.Unix++ }
+func udp(s *Sockets, _ [][]byte) { s.UDP++ }
 
 // sorted says of each socket what it is, and adds the traffic.
 func (s Sockets) sorted(net string, held map[uint64]bool) (Sockets, bool) {
-	for _, t := range []table{{"tcp", 9, tcp}, {"tcp6", 9, tcp}, {"udp", 9, udp}, {"udp6", 9, udp}, {"unix", 6, unixes}} {
+	local := func(s *Sockets, _ [][]byte) { s.Unix++ }
+	for _, t := range []table{{"tcp", 9, tcp}, {"tcp6", 9, tcp}, {"udp", 9, udp}, {"udp6", 9, udp}, {"unix", 6, local}} {
 		if len(held) == 0 {
 			break
 		}
@@ -103,12 +103,6 @@ func (s Sockets) sorted(net string, held map[uint64]bool) (Sockets, bool) {
 	}
 	s.Other = len(held)
 	text, err := os.ReadFile(net + "dev")
-	s.Received, s.Sent = traffic(text)
-	return s, err == nil
-}
-
-// traffic adds up the interfaces of /proc/PID/net/dev, the loopback apart.
-func traffic(text []byte) (received, sent int64) {
 	for line := range bytes.Lines(text) {
 		name, figures, ok := bytes.Cut(line, []byte(":"))
 		f := bytes.Fields(figures)
@@ -117,7 +111,7 @@ func traffic(text []byte) (received, sent int64) {
 		}
 		in, _ := strconv.ParseInt(string(f[0]), 10, 64)
 		out, _ := strconv.ParseInt(string(f[8]), 10, 64)
-		received, sent = received+in, sent+out
+		s.Received, s.Sent = s.Received+in, s.Sent+out
 	}
-	return received, sent
+	return s, err == nil
 }

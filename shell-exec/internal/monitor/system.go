@@ -85,7 +85,11 @@ func newSystem(dirs []string, now func() time.Time) *System {
 func (s *System) Stats(since time.Duration) (Stats, Past, error) {
 	now := s.now()
 	at := s.measure(now)
-	at.Disks = s.disks()
+	for _, dir := range s.dirs {
+		if d, err := disk.Usage(dir); err == nil {
+			at.Disks = append(at.Disks, Disk{Path: dir, Total: d.Total, Used: d.Used, Free: d.Free})
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -164,15 +168,6 @@ func (s *System) measure(now time.Time) Stats {
 		out.Memory = &MemoryUse{Total: m.Total, Available: m.Available, Used: m.Used}
 		if swap, err := mem.SwapMemory(); err == nil {
 			out.Memory.SwapTotal, out.Memory.SwapUsed = swap.Total, swap.Used
-		}
-	}
-	return out
-}
-
-func (s *System) disks() (out []Disk) {
-	for _, dir := range s.dirs {
-		if d, err := disk.Usage(dir); err == nil {
-			out = append(out, Disk{Path: dir, Total: d.Total, Used: d.Used, Free: d.Free})
 		}
 	}
 	return out

@@ -58,22 +58,9 @@ func newTally(e eyes, src Source, m Metrics) *tally {
 // sample looks once.
 func (t *tally) sample(now time.Time) Sample {
 	clock := t.eyes.clock()
-	t.meet(clock)
-	used := t.add()
-	s := Sample{Time: now, Looks: 1}
-	if !t.at.IsZero() {
-		s.Span = now.Sub(t.at)
-	}
-	t.known, t.next = t.next, t.known
-	clear(t.next)
-	t.at, t.clock = now, clock
-	t.tell(&s, used)
-	return s
-}
 
-// meet looks at those that are known, and at those that came. Of a number in the list it is known whose it was only if
-// its process began before the list was made: then it had the number all the time. Others wait for the next look.
-func (t *tally) meet(clock int64) {
+	// Those that are known are looked at, and those that came. Of a number in the list it is known whose it was only if its
+	// process began before the list was made: then it had the number all the time. Others wait for the next look.
 	listed := t.source.PIDs()
 	for pid, old := range t.known {
 		if r, ok := t.eyes.look(pid, t.metrics); ok && r.start == old.start {
@@ -88,6 +75,17 @@ func (t *tally) meet(clock int64) {
 			t.next[pid] = r
 		}
 	}
+
+	used := t.add()
+	s := Sample{Time: now, Looks: 1}
+	if !t.at.IsZero() {
+		s.Span = now.Sub(t.at)
+	}
+	t.known, t.next = t.next, t.known
+	clear(t.next)
+	t.at, t.clock = now, clock
+	t.tell(&s, used)
+	return s
 }
 
 // bill is what was counted of processes that are no more there: their parent has it too once it has asked for their end.
@@ -194,16 +192,11 @@ func (t *tally) tell(s *Sample, used time.Duration) {
 	} else {
 		s.Told &^= CPU
 	}
-	t.tellSockets(s, living)
+	if t.metrics.Has(Network) && len(living) > 0 {
+		if seen, ok := t.eyes.sockets(living); ok {
+			s.Network = seen
+			s.Told |= Network
+		}
+	}
 	s.Told &= t.metrics
-}
-
-func (t *tally) tellSockets(s *Sample, living []int) {
-	if !t.metrics.Has(Network) || len(living) == 0 {
-		return
-	}
-	if seen, ok := t.eyes.sockets(living); ok {
-		s.Network = seen
-		s.Told |= Network
-	}
 }
