@@ -63,7 +63,9 @@ func (s *Store) List(f Filter) ([]Info, int, error) {
 		}
 		listed = append(listed, infos...)
 	}
-	listed = slices.DeleteFunc(listed, func(i Info) bool { return !f.wants(i) || !match(i.Name) })
+	listed = slices.DeleteFunc(listed, func(i Info) bool {
+		return f.Type != "" && f.Type != All && f.Type != i.Type || f.ExecutionID != "" && f.ExecutionID != i.ExecutionID || !match(i.Name)
+	})
 	slices.SortStableFunc(listed, func(a, b Info) int { return b.Begun.Compare(a.Begun) })
 	limit := f.Limit
 	if limit == 0 {
@@ -72,14 +74,11 @@ func (s *Store) List(f Filter) ([]Info, int, error) {
 	return listed[:min(limit, len(listed))], len(listed), nil
 }
 
-func (f Filter) wants(i Info) bool {
-	return (f.Type == "" || f.Type == All || f.Type == i.Type) && (f.ExecutionID == "" || f.ExecutionID == i.ExecutionID)
-}
-
 func (f Filter) acceptable() (match func(name string) bool, err error) {
 	types := append(streams(), Combined, All, "")
 	if !slices.Contains(types, f.Type) {
-		return nil, fault.New(fault.ParamInvalid, "there is no such type of output", "Use stdout, stderr, combined, log or all").With("output_type", string(f.Type))
+		return nil, fault.New(fault.ParamInvalid, "there is no such type of output", "Use stdout, stderr, combined, log or all").
+			With("output_type", string(f.Type))
 	}
 	if f.Limit < 0 || f.Limit > MaxLimit {
 		return nil, fault.New(fault.ParamInvalid, fmt.Sprintf("a limit of %d is out of range", f.Limit), fmt.Sprintf("Use 1 to %d", MaxLimit)).
@@ -102,7 +101,8 @@ func (s *Store) outputs(run string) ([]Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	base := Info{Run: id(run, Combined), ExecutionID: r.begun.ExecutionID, Begun: r.begun.Time, State: state, Detached: r.begun.Detached, Note: r.note}
+	base := Info{Run: id(run, Combined), ExecutionID: r.begun.ExecutionID, Begun: r.begun.Time, State: state,
+		Detached: r.begun.Detached, Note: r.note}
 	if r.ended != nil {
 		base.Ended = r.ended.Time
 	}
@@ -171,7 +171,8 @@ func (s *Store) Delete(ctx context.Context, ids []string, confirmed bool) (Delet
 	case len(ids) > mostIDs:
 		return Deletion{}, fault.New(fault.ParamInvalid, "too many outputs were named", "Delete fewer at once").With("maximum", mostIDs)
 	case !confirmed:
-		return Deletion{}, fault.New(fault.Forbidden, "outputs are deleted for good, and this was not confirmed", "Call again with confirm set to true")
+		return Deletion{}, fault.New(fault.Forbidden, "outputs are deleted for good, and this was not confirmed",
+			"Call again with confirm set to true")
 	}
 	var d Deletion
 	err := s.locked(ctx, func() error {
@@ -207,7 +208,8 @@ func (s *Store) delete(id string) error {
 		return err
 	}
 	if state == Running {
-		return fault.New(fault.ParamInvalid, "the command that writes this output is still running", "End it first, or wait").With("output_id", id)
+		return fault.New(fault.ParamInvalid, "the command that writes this output is still running", "End it first, or wait").
+			With("output_id", id)
 	}
 	if t == Combined {
 		return failed("deleted", s.remove(run))

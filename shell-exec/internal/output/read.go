@@ -33,8 +33,8 @@ type Window struct {
 	Encoding Encoding // none is UTF8
 }
 
-// Page is a part of an output. Pages that follow each other, whether by Next or by steps of the same size (of 4 bytes or more), are together
-// what is stored, each character once.
+// Page is a part of an output. Pages that follow each other, whether by Next or by steps of the same size (of 4 bytes or
+// more), are together what is stored, each character once.
 type Page struct {
 	ID       string
 	Raw      []byte // as stored; Content is what to tell
@@ -114,8 +114,8 @@ func (w Window) acceptable() (Window, error) {
 		return w, fault.New(fault.ParamInvalid, "there is no such encoding", "Use utf-8 or base64").With("encoding", string(w.Encoding))
 	}
 	if w.Size < 0 || w.Size > MaxPage {
-		return w, fault.New(fault.ParamInvalid, fmt.Sprintf("a size of %d bytes is out of range", w.Size), fmt.Sprintf("Use 1 to %d, and read in parts", MaxPage)).
-			With("minimum", 1).With("maximum", MaxPage)
+		return w, fault.New(fault.ParamInvalid, fmt.Sprintf("a size of %d bytes is out of range", w.Size),
+			fmt.Sprintf("Use 1 to %d, and read in parts", MaxPage)).With("minimum", 1).With("maximum", MaxPage)
 	}
 	if w.Offset < 0 {
 		return w, fault.New(fault.ParamInvalid, "the offset is below zero", "Use 0 for the beginning")
@@ -125,7 +125,8 @@ func (w Window) acceptable() (Window, error) {
 
 func (v *view) page(w Window, goesOn bool) (Page, error) {
 	if w.Offset > v.size {
-		return Page{}, fault.New(fault.ParamInvalid, "the offset is beyond the end of the output", "Use an offset up to its total size").With("total_size", v.size)
+		return Page{}, fault.New(fault.ParamInvalid, "the offset is beyond the end of the output", "Use an offset up to its total size").
+			With("total_size", v.size)
 	}
 	p := Page{Offset: w.Offset, Next: min(w.Offset+int64(w.Size), v.size), Total: v.size}
 	if w.Encoding == UTF8 {

@@ -22,16 +22,14 @@ func failed(what string, err error) error {
 	if slices.Contains(ours, f.Code) {
 		f = fault.New(fault.Unavailable, "a file of them is missing or of the wrong kind", "")
 	}
-	return fault.New(f.Code, "the stored outputs cannot be "+what+", since "+f.Msg, advice(f)).Because(err)
-}
-
-func advice(f *fault.Error) string {
+	do := "Ask the person who runs this server to look at its state directory"
 	if f.Code == fault.DiskFull {
-		return f.Do
+		do = f.Do
 	}
-	return "Ask the person who runs this server to look at its state directory"
+	return fault.New(f.Code, "the stored outputs cannot be "+what+", since "+f.Msg, do).Because(err)
 }
 
 func unknown(id string) error {
-	return fault.New(fault.NotFound, "there is no stored output with this id, or no longer", "List the outputs to see what is there").With("output_id", id)
+	return fault.New(fault.NotFound, "there is no stored output with this id, or no longer", "List the outputs to see what is there").
+		With("output_id", id)
 }

@@ -3,6 +3,7 @@ package output
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io"
@@ -66,7 +67,8 @@ func (s *Store) Begin(ctx context.Context, a About) (*Run, error) {
 // at its End. Until then no list has it. A short command whose output was answered in full ends with Forget, and leaves
 // nothing.
 func (s *Store) Later(a About) *Run {
-	return &Run{store: s, id: s.newRun(), told: begun{Time: s.clock().UTC().Round(0), ExecutionID: a.ExecutionID,
+	id := path.Join(s.project, strings.ToLower(rand.Text()))
+	return &Run{store: s, id: id, told: begun{Time: s.clock().UTC().Round(0), ExecutionID: a.ExecutionID,
 		Name: shorten(a.Name, mostName), Detached: a.Detached}}
 }
 
@@ -110,30 +112,25 @@ func (s *Store) begin(ctx context.Context, run string, first []byte) (f *os.File
 				return err
 			}
 		}
-		f, err = s.create(ctx, run, first)
-		return err
+		if err := s.root.Mkdir(s.project, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		made, err := s.makePart(run, aboutName)
+		if err != nil {
+			return err
+		}
+		if err = hold(ctx, made); err == nil { // the store is locked, so that nobody finds the one without the other
+			_, err = made.Write(first)
+		}
+		if err != nil {
+			made.Close()
+			s.root.Remove(fileName(run, aboutName))
+			return err
+		}
+		f = made
+		return nil
 	})
 	return f, err
-}
-
-// create makes and locks the file about a run. The store is locked, so that nobody finds the one without the other.
-func (s *Store) create(ctx context.Context, run string, first []byte) (*os.File, error) {
-	if err := s.root.Mkdir(s.project, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, err
-	}
-	f, err := s.makePart(run, aboutName)
-	if err != nil {
-		return nil, err
-	}
-	if err = hold(ctx, f); err == nil {
-		_, err = f.Write(first)
-	}
-	if err != nil {
-		f.Close()
-		s.root.Remove(fileName(run, aboutName))
-		return nil, err
-	}
-	return f, nil
 }
 
 func (s *Store) makePart(run, part string) (*os.File, error) {
@@ -221,8 +218,8 @@ func (r *Run) room(st *stream, n int) int {
 		return 0
 	}
 	if r.store.full.Load() {
-		r.because(fault.New(fault.LimitReached, "the stored outputs of running commands fill all the room there is", "Delete outputs, or end a command").
-			With("limit_bytes", r.store.limits.Total))
+		r.because(fault.New(fault.LimitReached, "the stored outputs of running commands fill all the room there is",
+			"Delete outputs, or end a command").With("limit_bytes", r.store.limits.Total))
 		return 0
 	}
 	room := r.store.limits.Stream - st.size

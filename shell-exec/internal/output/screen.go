@@ -1,6 +1,10 @@
 package output
 
-import display "github.com/multiollama/mcp-server/shell-exec/internal/screen"
+import (
+	"slices"
+
+	display "github.com/multiollama/mcp-server/shell-exec/internal/screen"
+)
 
 const (
 	columns  = 1024 // of a row, a multiple of the tab width
@@ -190,9 +194,15 @@ func (s *screen) change(c rune, a, n int) {
 			r.insert(s.x, s.spend(min(n, columns-s.x)))
 		}
 	case 'L':
-		s.insertRows(n)
+		for range s.spend(min(n, pageRows, mostRows-len(s.rows))) {
+			s.rows = slices.Insert(s.rows, s.y, &row{})
+		}
 	case 'M':
-		s.removeRows(n)
+		n = min(n, len(s.rows)-s.y)
+		s.rows = append(s.rows[:s.y], s.rows[s.y+n:]...)
+		if s.y == len(s.rows) {
+			s.rows = append(s.rows, &row{})
+		}
 	}
 }
 
@@ -241,22 +251,6 @@ func (s *screen) clear() {
 	s.rows = s.rows[:s.y+1]
 	for _, r := range s.rows[s.home:] {
 		r.reset()
-	}
-}
-
-func (s *screen) insertRows(n int) {
-	for range s.spend(min(n, pageRows, mostRows-len(s.rows))) {
-		s.rows = append(s.rows, nil)
-		copy(s.rows[s.y+1:], s.rows[s.y:])
-		s.rows[s.y] = &row{}
-	}
-}
-
-func (s *screen) removeRows(n int) {
-	n = min(n, len(s.rows)-s.y)
-	s.rows = append(s.rows[:s.y], s.rows[s.y+n:]...)
-	if s.y == len(s.rows) {
-		s.rows = append(s.rows, &row{})
 	}
 }
 

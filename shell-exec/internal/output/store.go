@@ -1,8 +1,8 @@
 package output
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
 	"os"
 	"path"
 	"strings"
@@ -48,8 +48,8 @@ type Store struct {
 }
 
 // Open opens the store of a project in dir, which is created, and its parents too, for this user alone (0700). Runs over the
-// limits go, those of all projects counted, and leftovers of crashes are removed. Limits below zero are fault.Misconfigured. Where a platform has no file
-// locks the answer is fault.Unavailable.
+// limits go, those of all projects counted, and leftovers of crashes are removed. Limits below zero are
+// fault.Misconfigured. Where a platform has no file locks the answer is fault.Unavailable.
 func Open(dir, project string, l Limits, clock func() time.Time) (*Store, error) {
 	if l.Stream < 0 || l.Total < 0 || l.Runs < 0 {
 		return nil, fault.New(fault.Misconfigured, "the limits of the stored outputs are below zero", "Give limits of zero or more")
@@ -57,7 +57,8 @@ func Open(dir, project string, l Limits, clock func() time.Time) (*Store, error)
 	if !validProject(project) {
 		return nil, fault.New(fault.Internal, "the stored outputs have no project", "")
 	}
-	s := &Store{project: project, limits: l.withDefaults(), clock: clock, mostTurns: mostTurns}
+	l = Limits{cmp.Or(l.Stream, defaultStream), cmp.Or(l.Total, defaultTotal), cmp.Or(l.Runs, defaultRuns)}
+	s := &Store{project: project, limits: l, clock: clock, mostTurns: mostTurns}
 	if err := s.open(dir); err != nil {
 		return nil, failed("opened", err)
 	}
@@ -68,19 +69,6 @@ func Open(dir, project string, l Limits, clock func() time.Time) (*Store, error)
 	return s, nil
 }
 
-func (l Limits) withDefaults() Limits {
-	if l.Stream == 0 {
-		l.Stream = defaultStream
-	}
-	if l.Total == 0 {
-		l.Total = defaultTotal
-	}
-	if l.Runs == 0 {
-		l.Runs = defaultRuns
-	}
-	return l
-}
-
 func (s *Store) open(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -89,7 +77,11 @@ func (s *Store) open(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err = private(root); err == nil {
+	info, err := root.Stat(".")
+	if err == nil && info.Mode().Perm()&0o077 != 0 { // somebody made it wider than this user alone
+		err = root.Chmod(".", 0o700)
+	}
+	if err == nil {
 		s.lock, err = root.OpenFile(lockName, os.O_RDWR|os.O_CREATE, 0o600)
 	}
 	if err != nil {
@@ -98,15 +90,6 @@ func (s *Store) open(dir string) error {
 	}
 	s.root = root
 	return nil
-}
-
-// private takes the store's directory from everybody else, if somebody made it wider.
-func private(root *os.Root) error {
-	info, err := root.Stat(".")
-	if err != nil || info.Mode().Perm()&0o077 == 0 {
-		return err
-	}
-	return root.Chmod(".", 0o700)
 }
 
 // Close gives the store's files back. Runs must have ended before.
@@ -153,9 +136,6 @@ const (
 // streams are the types that have a file, in their order in a run.
 func streams() []Type { return []Type{Stdout, Stderr, Log} }
 
-// newRun is a run of the store's project: the way to its files, but for what they end with.
-func (s *Store) newRun() string { return path.Join(s.project, strings.ToLower(rand.Text())) }
-
 func fileName(run, part string) string { return run + "." + part }
 
 // validProject says whether a word can be the directory of a project.
@@ -163,7 +143,7 @@ func validProject(word string) bool {
 	return word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
 }
 
-// validRun says whether id looks like one of newRun's, without its project.
+// validRun says whether id looks like one of Later's, without its project.
 func validRun(id string) bool {
 	return len(id) == 26 && strings.Trim(id, "abcdefghijklmnopqrstuvwxyz234567") == ""
 }

@@ -41,14 +41,18 @@ func (s *Store) sweep() error {
 		if r.known && r.owned && total <= s.limits.Total && count <= s.limits.Runs {
 			continue
 		}
-		gone, err := s.removeEnded(r)
-		if err != nil {
+		about, err := s.about(r.run)
+		if err != nil { // its first line is damaged: it goes if nobody holds any of its files
+			about = record{begun: begun{Detached: true}}
+		}
+		if state, err := s.state(r.run, about); err == nil && state == Running {
+			continue
+		}
+		if err := s.remove(r.run); err != nil {
 			return err
 		}
-		if gone {
-			total -= r.bytes
-			count--
-		}
+		total -= r.bytes
+		count--
 	}
 	for _, p := range projects {
 		_ = s.root.Remove(p) // goes only where nothing is in it
@@ -105,35 +109,19 @@ func (s *Store) runs(project string) ([]found, error) {
 		if len(all) == 0 || all[len(all)-1].run != run {
 			all = append(all, found{run: run, owned: project != "."})
 		}
-		all[len(all)-1].add(part, info)
+		f := &all[len(all)-1]
+		f.known = f.known || part == aboutName
+		f.bytes += info.Size()
+		if info.ModTime().After(f.last) {
+			f.last = info.ModTime()
+		}
 	}
 	return all, nil
-}
-
-func (f *found) add(part string, info fs.FileInfo) {
-	f.known = f.known || part == aboutName
-	f.bytes += info.Size()
-	if info.ModTime().After(f.last) {
-		f.last = info.ModTime()
-	}
 }
 
 // parts are the files of a run in the order in which they are removed: nobody finds the others without the first.
 func parts() []string {
 	return []string{aboutName, orderName, string(Stdout), string(Stderr), string(Log)}
-}
-
-// removeEnded removes a run that does not go on. One whose first line is damaged does not, if nobody holds it.
-func (s *Store) removeEnded(f found) (bool, error) {
-	r, err := s.about(f.run)
-	if err != nil {
-		r = record{begun: begun{Detached: true}} // all its files are asked
-	}
-	state, err := s.state(f.run, r)
-	if err == nil && state == Running {
-		return false, nil
-	}
-	return true, s.remove(f.run)
 }
 
 func (s *Store) remove(run string) error {

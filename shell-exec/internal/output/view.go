@@ -134,29 +134,23 @@ type segment struct {
 	size  int64
 }
 
-func (v *view) segments() int { return max(v.order.count, 1) + 1 }
-
+// segment is the part of the row with a number: those of the turns, and after the last of them the rest of the other stream.
 func (v *view) segment(i int) (segment, error) {
-	if i >= v.order.count-1 {
-		return v.lastSegment(i - max(v.order.count, 1)), nil
+	if i < v.order.count-1 {
+		t, err := v.order.turn(i)
+		if err != nil {
+			return segment{}, err
+		}
+		next, err := v.order.turn(i + 1)
+		return segment{t.who, v.place(t), t.at[t.who], v.place(next) - v.place(t)}, err
 	}
-	t, err := v.order.turn(i)
-	if err != nil {
-		return segment{}, err
-	}
-	next, err := v.order.turn(i + 1)
-	return segment{t.who, v.place(t), t.at[t.who], v.place(next) - v.place(t)}, err
-}
-
-// lastSegment is that of the last turn, and after it the rest of the other stream.
-func (v *view) lastSegment(after int) segment {
 	t := v.last
 	turn := segment{t.who, v.place(t), t.at[t.who], max(v.ends[t.who]-t.at[t.who], 0)}
-	if after < 0 {
-		return turn
+	if i < max(v.order.count, 1) {
+		return turn, nil
 	}
 	other := 1 - t.who
-	return segment{other, turn.place + turn.size, t.at[other], max(v.ends[other]-t.at[other], 0)}
+	return segment{other, turn.place + turn.size, t.at[other], max(v.ends[other]-t.at[other], 0)}, nil
 }
 
 // place is where in the row a turn begins. A stream that was deleted has no part in it.
@@ -166,7 +160,7 @@ func (v *view) place(t turn) int64 { return min(t.at[0], v.ends[0]) + min(t.at[1
 func (v *view) ReadAt(p []byte, at int64) (int, error) {
 	done := 0
 	i, err := v.find(at)
-	for ; err == nil && done < len(p) && i < v.segments(); i++ {
+	for ; err == nil && done < len(p) && i <= max(v.order.count, 1); i++ {
 		var s segment
 		if s, err = v.segment(i); err != nil {
 			break
