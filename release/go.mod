@@ -3,12 +3,12 @@ module github.com/multiollama/mcp-server/release
 go 1.26.5
 
 require (
+	github.com/google/go-cmp v0.7.0
 	github.com/multiollama/mcp-server/shared v0.0.0
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2
 )
 
 require (
-	github.com/google/go-cmp v0.7.0 // indirect
 	github.com/rogpeppe/go-internal v1.16.0 // indirect
 	golang.org/x/sys v0.50.0 // indirect
 	golang.org/x/text v0.44.0 // indirect
