@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -25,8 +26,12 @@ type conn struct {
 	patience     time.Duration // the constant, but in tests of this package
 	welcome      json.RawMessage
 
-	program
-	gone chan struct{} // closed once stdout has ended and the process was waited for
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	stdout io.Reader
+	stderr *Buffer
+	lines  chan string   // of a session that is played line by line; nil: lines are taken apart
+	gone   chan struct{} // closed once stdout has ended and the process was waited for
 
 	writing sync.Mutex // one line at a time
 
@@ -41,20 +46,23 @@ type conn struct {
 
 var errGone = errors.New("the server has ended")
 
-// dial starts the program and reads from it.
-func dial(o Options, binary string, args []string) (*conn, error) {
-	cmd := exec.Command(binary, args...)
-	cmd.Dir = o.Dir
-	cmd.Env = append(os.Environ(), o.Env...)
-	cmd.WaitDelay = patience
-	p, err := spawn(cmd)
-	if err != nil {
-		return nil, err
-	}
+// dial starts the program and reads from it; where lines is not nil, it gets each line as it comes and is closed at the end.
+func dial(o Options, lines chan string, binary string, args []string) (*conn, error) {
 	c := &conn{
 		era: o.Era, capabilities: o.Capabilities, answer: o.Answer, patience: patience,
-		program: p, gone: make(chan struct{}),
+		cmd: exec.Command(binary, args...), stderr: &Buffer{}, lines: lines, gone: make(chan struct{}),
 		waiting: map[string]chan Message{}, changed: make(chan struct{}),
+	}
+	c.cmd.Dir, c.cmd.Env, c.cmd.WaitDelay, c.cmd.Stderr = o.Dir, append(os.Environ(), o.Env...), patience, c.stderr
+	var err error
+	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if c.stdout, err = c.cmd.StdoutPipe(); err != nil {
+		return nil, err
+	}
+	if err := c.cmd.Start(); err != nil {
+		return nil, err
 	}
 	go c.read()
 	return c, nil
@@ -234,12 +242,19 @@ func (c *conn) read() {
 	lines := bufio.NewReaderSize(c.stdout, 64<<10)
 	for {
 		line, err := lines.ReadBytes('\n')
-		if line = bytes.TrimSpace(line); len(line) > 0 {
+		switch line = bytes.TrimSpace(line); {
+		case len(line) == 0:
+		case c.lines != nil:
+			c.lines <- string(line)
+		default:
 			c.take(line)
 		}
 		if err != nil {
 			break
 		}
+	}
+	if c.lines != nil {
+		close(c.lines)
 	}
 	_ = c.cmd.Wait()
 	close(c.gone)

@@ -52,7 +52,7 @@ func Start(t testing.TB, binary string, args ...string) *Client {
 // Start runs binary as [Start] does, under these options.
 func (o Options) Start(t testing.TB, binary string, args ...string) *Client {
 	t.Helper()
-	c, err := dial(o, binary, args)
+	c, err := dial(o, nil, binary, args)
 	if err != nil {
 		t.Fatalf("start %s: %v", binary, err)
 	}

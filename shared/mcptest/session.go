@@ -80,7 +80,7 @@ func session(args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer script.Close()
-	c, err := dial(Options{Era: era}, flags.Arg(1), flags.Args()[2:])
+	c, err := dial(Options{Era: era}, nil, flags.Arg(1), flags.Args()[2:])
 	if err != nil {
 		return err
 	}

@@ -133,11 +133,17 @@ func converse(text, root, home string, names *names) (string, error) {
 	for i := range words {
 		words[i] = names.expand(words[i])
 	}
-	d, err := begin(words, root, home, names)
+	c, err := dial(Options{Dir: root, Env: []string{"HOME=" + home, "XDG_STATE_HOME=" + home + "/.state"}}, make(chan string), words[0], words[1:])
 	if err != nil {
 		return text, err
 	}
-	defer d.end()
+	d := &dialogue{conn: c, names: names, owed: map[string]remark{}, news: map[string]bool{}}
+	defer func() { // leave nothing of the server
+		_ = c.cmd.Process.Kill()
+		for range c.lines {
+		}
+		<-c.gone
+	}()
 	told := command + "\n"
 	passages := passagesOf(lines)
 	for i, p := range passages {
@@ -151,7 +157,13 @@ func converse(text, root, home string, names *names) (string, error) {
 		}
 		told += p.with(came)
 	}
-	return told, d.ended()
+	if !d.closed {
+		return told, fmt.Errorf("the session does not end with %s", endOfInput)
+	}
+	if <-c.gone; !c.cmd.ProcessState.Success() {
+		return told, fmt.Errorf("the server ended with %v", c.cmd.ProcessState)
+	}
+	return told, nil
 }
 
 // passage is a part of a session: words for the reader, then what the client sends.

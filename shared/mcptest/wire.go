@@ -1,10 +1,12 @@
 package mcptest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Era is one of the two ways in which MCP is spoken.
@@ -177,4 +179,24 @@ func arguments(args any) (json.RawMessage, error) {
 		return v, nil
 	}
 	return json.Marshal(args)
+}
+
+// Buffer is a bytes.Buffer that may be read while it is written.
+type Buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+// Write appends to what was written.
+func (b *Buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+// String is all that was written so far.
+func (b *Buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
 }
