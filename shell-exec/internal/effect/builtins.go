@@ -224,52 +224,57 @@ func (r *reader) readBuiltin(s *scope, c *call) {
 	// It may have come too late, or fail without setting anything.
 	odd := slices.ContainsFunc(c.args.Options, func(o cmdspec.Option) bool { return !slices.Contains(readOptions, o.Name) }) ||
 		anyWord(c.args.Operands, func(t string) bool { return !syntax.ValidName(t) })
-	r.maybe(s, odd, func() { r.reads(s, c) })
+	r.maybe(s, odd, func() {
+		for _, o := range c.args.Options {
+			if o.Name == "-a" && o.Valued {
+				s.setNamed(o.Value.Text, unknownValue)
+			}
+		}
+		for _, w := range c.args.Operands {
+			r.subscript(s, []string{w.Text}, w.Span)
+			if r.integers[w.Text] {
+				r.subscript(s, []string{s.input.text}, w.Span)
+			}
+			s.setNamed(w.Text, unknownValue)
+		}
+		if c.name == "read" && s.input.kind == literal && !c.args.Has("-d", "-n", "-N") { // with those, a part of what is there
+			r.readWords(s, c)
+		}
+	})
 }
 
-func (r *reader) reads(s *scope, c *call) {
-	set := func(name string, v value) {
-		if syntax.ValidName(name) {
-			s.set(name, v)
-		}
+// setNamed sets the variable of a name that is not known to be one.
+func (s *scope) setNamed(name string, v value) {
+	if syntax.ValidName(name) {
+		s.set(name, v)
 	}
-	text := s.input.text
-	for _, o := range c.args.Options {
-		if o.Name == "-a" && o.Valued {
-			set(o.Value.Text, unknownValue)
-		}
-	}
-	for _, w := range c.args.Operands {
-		r.subscript(s, []string{w.Text}, w.Span)
-		if r.integers[w.Text] {
-			r.subscript(s, []string{text}, w.Span)
-		}
-		set(w.Text, unknownValue)
-	}
-	if c.name != "read" || s.input.kind != literal || c.args.Has("-d", "-n", "-N") { // a part of what is there
-		return
-	}
+}
 
-	// The words of the only line that is read go to the variables.
-	if strings.Count(text, "\n") <= 1 {
+// readWords gives the words of the only line that is read to the variables.
+func (r *reader) readWords(s *scope, c *call) {
+	text := s.input.text
+	line, rest, _ := strings.Cut(text, "\n")
+	if !strings.Contains(rest, "\n") {
 		fields := strings.FieldsFunc(strings.TrimRight(text, "\n"), func(ch rune) bool {
 			return strings.ContainsRune(r.separators, ch) || r.separators == "" && unicode.IsSpace(ch)
 		})
 		if o, _ := c.args.Find("-a"); o.Valued {
-			set(o.Value.Text, listOf(fields))
+			s.setNamed(o.Value.Text, listOf(fields))
 		}
-		for i, w := range c.args.Operands {
+		operands := c.args.Operands
+		if s.splitting {
+			operands = nil
+		}
+		for i, w := range operands {
 			field := strings.Join(fields[min(i, len(fields)):], " ")
-			if i < len(fields) && i < len(c.args.Operands)-1 {
+			if i < min(len(fields), len(operands)-1) {
 				field = fields[i]
 			}
-			if !s.splitting {
-				set(w.Text, single(field))
-			}
+			s.setNamed(w.Text, single(field))
 		}
 	}
-	if line, rest, _ := strings.Cut(text, "\n"); len(c.args.Operands) == 1 && strings.TrimSpace(rest) == "" {
-		set(c.args.Operands[0].Text, single(strings.TrimSpace(line)))
+	if len(c.args.Operands) == 1 && strings.TrimSpace(rest) == "" {
+		s.setNamed(c.args.Operands[0].Text, single(strings.TrimSpace(line)))
 	}
 }
 

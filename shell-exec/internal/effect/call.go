@@ -107,7 +107,7 @@ func (r *reader) unclearName(s *scope, c *call) bool {
 		r.steered = r.steered || s.prompt
 		pattern := classes.Replace(cmdline.Literal(c.name))
 		for _, n := range suspects {
-			if ok, err := path.Match(pattern, n); ok && err == nil && strings.Trim(pattern, "*") != "" {
+			if matches, _ := path.Match(pattern, n); matches && strings.Trim(pattern, "*") != "" { // a pattern that is wrong matches nothing
 				r.call(s.within(cmdline.Show(name)), append([]cmdline.Word{c.path.With(n)}, c.words...), c.span)
 			}
 		}
@@ -121,9 +121,10 @@ func (r *reader) unclearName(s *scope, c *call) bool {
 		r.report.Commands[r.current].Argv[0], r.report.Commands[r.current].Local = base, true
 		return false
 	}
-	nothingKnown := cmdline.OnlyUnknown(name)
-	r.flagIf(s, nothingKnown && r.connected, ConnectShell, "runs what comes from a network connection", c.span)
-	r.flagIf(s, nothingKnown && r.downloaded, RunDownloaded, "runs what it downloads", c.span)
+	if cmdline.OnlyUnknown(name) {
+		r.flagIf(s, r.connected, ConnectShell, "runs what comes from a network connection", c.span)
+		r.flagIf(s, r.downloaded, RunDownloaded, "runs what it downloads", c.span)
+	}
 	r.advise(s, RunUnknown, "the program is not known before it runs", "Write the program's name", c.span)
 	r.steered = r.steered || s.prompt
 	for _, hint := range r.hints {
@@ -207,7 +208,14 @@ func (r *reader) program(s *scope, c *call) {
 		return
 	}
 	r.report.Commands[r.current].Known = true
-	for r.subCommand(s, c) {
+	for sub, rest, before := r.table.Sub(c.row, c.words); sub != nil; sub, rest, before = r.table.Sub(c.row, c.words) { // git push
+		c.words = rest
+		for _, o := range before.Options {
+			if role := c.row.Options[o.Name]; role != "" && o.Valued {
+				r.role(s, c, role, o.Value, c.name+" "+o.Name)
+			}
+		}
+		c.row = sub
 	}
 	if len(c.words) > 0 && c.row.Nothing.Has(c.words[0].Text) {
 		s.output.add(flow{kind: something})
@@ -223,22 +231,6 @@ func (r *reader) program(s *scope, c *call) {
 	printed := s.output
 	s.output = outer
 	s.output.add(printed)
-}
-
-// subCommand moves on to the row of "git push" when the row is that of git.
-func (r *reader) subCommand(s *scope, c *call) bool {
-	sub, rest, before := r.table.Sub(c.row, c.words)
-	if sub == nil {
-		return false
-	}
-	c.words = rest
-	for _, o := range before.Options {
-		if role := c.row.Options[o.Name]; role != "" && o.Valued {
-			r.role(s, c, role, o.Value, c.name+" "+o.Name)
-		}
-	}
-	c.row = sub
-	return true
 }
 
 // escapes: many programs run the rest of a line that begins with a !.
@@ -468,19 +460,7 @@ func (r *reader) prints(s *scope, c *call) {
 		s.output.add(flow{kind: names, root: s.dir, filtered: true})
 		return
 	case "content":
-		switch operands := c.args.Operands; {
-		case len(operands) > 0 && operands[0].Text != "-" && !isStandardInput(operands[0].Text):
-			out := flow{kind: content, root: operands[0].Text}
-			if known, ok := r.content(s, operands[0].Text); ok && len(operands) == 1 {
-				out = known
-			}
-			out.secret = out.secret || s.output.secret
-			s.output.add(out)
-		case in.kind == nothing:
-			s.output.add(flow{kind: something})
-		default:
-			s.output.add(in)
-		}
+		s.output.add(r.contentOf(s, c.args.Operands))
 		return
 	case "passes": // what goes in comes out, in part
 		if in.kind == names {
@@ -498,6 +478,22 @@ func (r *reader) prints(s *scope, c *call) {
 	default:
 		s.output.add(flow{kind: something, hint: in.hint})
 	}
+}
+
+// contentOf is what cat and its like print.
+func (r *reader) contentOf(s *scope, operands []cmdline.Word) flow {
+	if len(operands) == 0 || operands[0].Text == "-" || isStandardInput(operands[0].Text) {
+		if s.input.kind == nothing {
+			return flow{kind: something}
+		}
+		return s.input
+	}
+	out := flow{kind: content, root: operands[0].Text}
+	if known, ok := r.content(s, operands[0].Text); ok && len(operands) == 1 {
+		out = known
+	}
+	out.secret = out.secret || s.output.secret
+	return out
 }
 
 // role does what the table of programs says about one word. how names the program and the option, for people.

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
+	"github.com/multiollama/mcp-server/shell-exec/internal/cmdspec"
 	"github.com/multiollama/mcp-server/shell-exec/internal/pathclass"
 )
 
@@ -94,12 +95,11 @@ func (r *reader) interpreter(s *scope, c *call) {
 			r.call(s.within(c.name), append([]cmdline.Word{c.path.With(name)}, operands[1:]...), c.span)
 		}
 	}
-	for _, o := range c.args.Options {
-		if role := c.row.Options[o.Name]; (role == "code" || role == "module") && o.Valued {
-			return
-		}
+	given := func(o cmdspec.Option) bool {
+		return o.Valued && slices.Contains([]string{"code", "module"}, c.row.Options[o.Name])
 	}
 	switch {
+	case slices.ContainsFunc(c.args.Options, given):
 	case hasFile:
 		r.scriptFile(s, c, operands[0])
 	case len(c.words) > 0 && s.input.kind == nothing && !c.args.Has("-i"):
@@ -144,11 +144,12 @@ func (r *reader) code(s *scope, c *call, language string, w cmdline.Word) {
 	}
 	if language == "script" { // commands without quotes: exec rm -r x
 		literals = append(literals, groups(bare(), text, 50)...)
+		spawns = true
 	}
 	if rest, ok := strings.CutPrefix(strings.TrimSpace(text), "!"); ok {
 		r.perhapsShell(inner, rest, language)
 	}
-	if language == "script" || spawns {
+	if spawns {
 		r.spawned(inner, c, language, text, literals)
 	}
 	if deleting().MatchString(text) {
@@ -161,10 +162,7 @@ func (r *reader) code(s *scope, c *call, language string, w cmdline.Word) {
 		r.write(inner, w.With(p), language+" writes")
 	}
 	for _, t := range literals {
-		if rest, ok := strings.CutPrefix(t, "~/"); ok {
-			t = r.around.Home + "/" + rest
-		}
-		if isPath(t) && r.places.Of("", t, true) == pathclass.Secret {
+		if t = r.fromHome(t); isPath(t) && r.places.Of("", t, true) == pathclass.Secret {
 			r.flag(inner, ReadSecret, language+" reads credentials: "+t, c.span)
 			r.flagIf(inner, sends, SendSecret, language+" sends credentials", c.span)
 		}
@@ -176,6 +174,14 @@ func (r *reader) code(s *scope, c *call, language string, w cmdline.Word) {
 		}
 		s.output.add(out)
 	}
+}
+
+// fromHome is a path with the home directory in place of a ~ that no shell has expanded.
+func (r *reader) fromHome(t string) string {
+	if rest, ok := strings.CutPrefix(t, "~/"); ok {
+		return r.around.Home + "/" + rest
+	}
+	return t
 }
 
 func literalsOf(text string) []string { return groups(quotedText(), text, 200) }

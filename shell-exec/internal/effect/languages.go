@@ -37,22 +37,26 @@ func (r *reader) awkCode(s *scope, c *call, w cmdline.Word) {
 			}
 		}
 		if strings.HasPrefix(code[at[0]:], "system") && at[2] < 0 {
-			r.flag(s, RunUnknownCode, "awk runs a text that is not known before", c.span)
-			// It may be a literal, a variable, or a line that is read.
-			texts := literalsOf(code)
-			for _, o := range c.args.Options {
-				if _, v, ok := strings.Cut(o.Value.Text, "="); ok {
-					texts = append(texts, v)
-				}
-			}
-			for _, text := range append(texts, s.input.lines()...) {
-				r.perhapsShell(s.apart("awk", c.span, flow{}), text, "awk")
-			}
+			r.awkRunsUnknown(s, c, code)
 		}
 	}
 	r.flagIf(s, containsAny(code, "/inet/tcp/", "/inet/udp/"), ConnectShell, "awk opens a connection", c.span)
 	if strings.Contains(code, "print") {
 		s.output.add(flow{kind: something, hint: strings.Join(append(literalsOf(code), s.input.text), "\n")})
+	}
+}
+
+// awkRunsUnknown: what system gets may be a literal, a variable, or a line that is read.
+func (r *reader) awkRunsUnknown(s *scope, c *call, code string) {
+	r.flag(s, RunUnknownCode, "awk runs a text that is not known before", c.span)
+	texts := literalsOf(code)
+	for _, o := range c.args.Options {
+		if _, v, ok := strings.Cut(o.Value.Text, "="); ok {
+			texts = append(texts, v)
+		}
+	}
+	for _, text := range append(texts, s.input.lines()...) {
+		r.perhapsShell(s.apart("awk", c.span, flow{}), text, "awk")
 	}
 }
 

@@ -111,11 +111,7 @@ func (r *reader) parameter(s *scope, p *syntax.ParamExp) value {
 	if v.list {
 		return unknownValue
 	}
-	var out value
-	for _, t := range v.texts {
-		out = out.or(single(r.expandExactly(s, p, t)))
-	}
-	return out
+	return v.each(func(t string) string { return r.expandExactly(s, p, t) })
 }
 
 // subexpressions looks at what is in ${x:a:b} and in ${x/a/b}.
@@ -235,11 +231,7 @@ func (r *reader) transformed(s *scope, p *syntax.ParamExp, v value) value {
 	if change == nil || v.list || slices.ContainsFunc(v.texts, cmdline.Unknown) {
 		return unknownValue
 	}
-	var out value
-	for _, t := range v.texts {
-		out = out.or(single(change(t)))
-	}
-	return out
+	return v.each(change)
 }
 
 func hidesCode(t string) bool { return strings.Contains(t, "$(") || strings.Contains(t, "`") }

@@ -418,11 +418,12 @@ type search struct {
 func (r *reader) find(s *scope, c *call) {
 	var f search
 	words := c.words
-	for len(words) > 0 { // global options
-		if t := words[0].Text; t == "-D" && len(words) > 1 {
+	isGlobal := func(t string) bool {
+		return strings.HasPrefix(t, "-O") || slices.Contains([]string{"-D", "-H", "-L", "-P"}, t)
+	}
+	for len(words) > 0 && isGlobal(words[0].Text) && (words[0].Text != "-D" || len(words) > 1) {
+		if words[0].Text == "-D" { // it takes a value
 			words = words[1:]
-		} else if t != "-H" && t != "-L" && t != "-P" && !strings.HasPrefix(t, "-O") {
-			break
 		}
 		words = words[1:]
 	}

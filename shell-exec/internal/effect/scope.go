@@ -239,6 +239,15 @@ func (v value) or(o value) value {
 	return out
 }
 
+// each is the value of the changed texts.
+func (v value) each(change func(string) string) value {
+	var out value
+	for _, t := range v.texts {
+		out = out.or(single(change(t)))
+	}
+	return out
+}
+
 // lists are those that the value may be: a text is one with one item, and an empty one is none.
 func (v value) lists() [][][]string {
 	switch {

@@ -253,16 +253,7 @@ func (r *reader) rounds(s *scope, c *syntax.WhileClause) {
 func (r *reader) forClause(s *scope, c *syntax.ForClause) {
 	switch loop := c.Loop.(type) {
 	case *syntax.WordIter:
-		var v value
-		if !loop.InPos.IsValid() {
-			if v.texts = r.lookup(s, "@").all(); len(v.texts) == 0 {
-				v = unknownValue
-			}
-		} else {
-			for _, w := range r.words(s, loop.Items) {
-				v = v.or(single(cmdline.Quoted(w.Text)))
-			}
-		}
+		v := r.iterated(s, loop)
 		if c.Select {
 			v = v.or(single(""))
 		}
@@ -277,10 +268,12 @@ func (r *reader) forClause(s *scope, c *syntax.ForClause) {
 		s.set(loop.Name.Value, v)
 	case *syntax.CStyleLoop:
 		syntax.Walk(loop, func(n syntax.Node) bool { // its variables become a number
-			if b, ok := n.(*syntax.BinaryArithm); ok && b.Op == syntax.Assgn {
-				if w, ok := b.X.(*syntax.Word); ok && w.Lit() != "" {
-					s.set(w.Lit(), single("1"))
-				}
+			b, ok := n.(*syntax.BinaryArithm)
+			if !ok || b.Op != syntax.Assgn {
+				return true
+			}
+			if w, ok := b.X.(*syntax.Word); ok && w.Lit() != "" {
+				s.set(w.Lit(), single("1"))
 			}
 			return true
 		})
@@ -291,6 +284,21 @@ func (r *reader) forClause(s *scope, c *syntax.ForClause) {
 	s.loops++
 	r.branch(s, false, func() { r.statements(s, c.Do) })
 	s.loops--
+}
+
+// iterated is what the variable of a loop may be: one of the words, or without words one of the parameters.
+func (r *reader) iterated(s *scope, loop *syntax.WordIter) value {
+	if !loop.InPos.IsValid() {
+		if texts := r.lookup(s, "@").all(); len(texts) > 0 {
+			return value{texts: texts}
+		}
+		return unknownValue
+	}
+	var v value
+	for _, w := range r.words(s, loop.Items) {
+		v = v.or(single(cmdline.Quoted(w.Text)))
+	}
+	return v
 }
 
 func (r *reader) define(s *scope, c *syntax.FuncDecl) {
@@ -398,15 +406,8 @@ func (r *reader) simple(s *scope, c *syntax.CallExpr) {
 	env := s.env
 	defer func() { s.env = env }()
 	for _, a := range c.Assigns {
-		if a.Name == nil {
-			continue
-		}
-		r.assign(s, a, len(c.Args) > 0)
-		if len(c.Args) == 0 || a.Name.Value == "PATH" || r.remains(s, c.Args[0].Lit()) {
-			r.sets(s, a.Name.Value, true, s.span(a))
-		}
-		if a.Name.Value == "IFS" && a.Value != nil {
-			r.separators = strings.Join(r.flat(s, a.Value), "")
+		if a.Name != nil {
+			r.assign(s, a, c.Args)
 		}
 	}
 	if len(c.Args) == 0 {
@@ -440,13 +441,6 @@ func (r *reader) simple(s *scope, c *syntax.CallExpr) {
 			s.params = nil
 		}
 	}
-}
-
-// remains says that what is assigned before the command may stay, or be in force while the shell itself runs something.
-func (r *reader) remains(s *scope, name string) bool {
-	_, function := s.functions[name]
-	_, alias := s.aliases[name]
-	return name == "" || function || alias || IsBuiltin(name) && !slices.Contains(restoring, name)
 }
 
 // argvs are the lists of words that a command may be started with: one for each of the
@@ -501,9 +495,9 @@ func (r *reader) combined(s *scope, before []cmdline.Word, readings [][]cmdline.
 	return argvs
 }
 
-// assign reads NAME=value, for the shell or for one command's environment.
-func (r *reader) assign(s *scope, a *syntax.Assign, forCommand bool) {
-	name, v := a.Name.Value, r.assigned(s, a)
+// assign reads NAME=value, for the shell or for the environment of the command whose words are args.
+func (r *reader) assign(s *scope, a *syntax.Assign, args []*syntax.Word) {
+	name, v, forCommand := a.Name.Value, r.assigned(s, a), len(args) > 0
 	if a.Index != nil && !forCommand { // a[i]=…
 		v = indexed(r.lookup(s, name), a, v)
 	}
@@ -516,6 +510,21 @@ func (r *reader) assign(s *scope, a *syntax.Assign, forCommand bool) {
 	}
 	if forCommand || affects(name) {
 		r.exported(s, name, v, s.span(a))
+	}
+
+	// Before a function, an alias or a builtin it may stay, or be in force while the shell itself runs something.
+	stays := !forCommand || name == "PATH"
+	if !stays {
+		command := args[0].Lit()
+		_, function := s.functions[command]
+		_, alias := s.aliases[command]
+		stays = command == "" || function || alias || IsBuiltin(command) && !slices.Contains(restoring, command)
+	}
+	if stays {
+		r.sets(s, name, true, s.span(a))
+	}
+	if name == "IFS" && a.Value != nil {
+		r.separators = strings.Join(r.flat(s, a.Value), "")
 	}
 }
 
@@ -560,11 +569,7 @@ func (r *reader) assigned(s *scope, a *syntax.Assign) value {
 	case a.Value == nil:
 		return single("")
 	}
-	var v value
-	for _, t := range r.flat(s, a.Value) {
-		v = v.or(single(cmdline.Literal(t)))
-	}
-	return v
+	return value{texts: r.flat(s, a.Value)}.each(cmdline.Literal)
 }
 
 // setVariable keeps the old texts where the assignment may not have run.
@@ -660,22 +665,31 @@ func (r *reader) declares(s *scope, d *syntax.DeclClause) {
 			exported = r.declaredText(s, a, variant, letters, exported) || exported
 			continue
 		}
-		if a.Name == nil {
-			continue
+		if a.Name != nil {
+			r.declaredValue(s, a, letters, exported)
 		}
-		name, v := a.Name.Value, r.assigned(s, a)
-		r.subscript(s, v.texts, span)
-		if strings.Contains(letters, "n") { // the name is that of another variable
-			v = unknownValue
-		}
-		v = cased(v, letters)
-		if strings.Contains(letters, "i") {
-			r.integer(s, name, v, span)
-		}
-		r.setVariable(s, name, v, a.Append)
-		if exported || affects(name) {
-			r.exported(s, name, v, span)
-		}
+	}
+}
+
+// declaredValue is NAME=value behind declare and its options.
+func (r *reader) declaredValue(s *scope, a *syntax.Assign, letters string, exported bool) {
+	name, v, span := a.Name.Value, r.assigned(s, a), s.span(a)
+	r.subscript(s, v.texts, span)
+	if strings.Contains(letters, "n") { // the name is that of another variable
+		v = unknownValue
+	}
+	switch { // -u and -l change the letters of every value
+	case strings.Contains(letters, "u"):
+		v.texts = v.each(strings.ToUpper).texts
+	case strings.Contains(letters, "l"):
+		v.texts = v.each(strings.ToLower).texts
+	}
+	if strings.Contains(letters, "i") {
+		r.integer(s, name, v, span)
+	}
+	r.setVariable(s, name, v, a.Append)
+	if exported || affects(name) {
+		r.exported(s, name, v, span)
 	}
 }
 
@@ -683,22 +697,6 @@ func (r *reader) declares(s *scope, d *syntax.DeclClause) {
 func (r *reader) integer(s *scope, name string, v value, span cmdline.Span) {
 	r.integers[name] = true
 	r.subscript(s, v.texts, span)
-}
-
-// cased: declare -l and -u change the letters of every value.
-func cased(v value, letters string) value {
-	change := strings.ToLower
-	switch {
-	case strings.Contains(letters, "u"):
-		change = strings.ToUpper
-	case !strings.Contains(letters, "l"):
-		return v
-	}
-	v.texts = slices.Clone(v.texts)
-	for i, t := range v.texts {
-		v.texts[i] = change(t)
-	}
-	return v
 }
 
 // declaredText is an option of declare, or an assignment that only expansion makes:

@@ -331,10 +331,7 @@ func (r *reader) sends(s *scope, c *call, role string, w cmdline.Word) {
 		r.sendsInput(s, c)
 		return
 	}
-	if rest, ok := strings.CutPrefix(file, "~/"); ok { // the shell leaves @~/ alone, what is meant is plain
-		file = r.around.Home + "/" + rest
-	}
-	file, _, _ = strings.Cut(file, ";")
+	file, _, _ = strings.Cut(r.fromHome(file), ";") // the shell leaves @~/ alone, what is meant is plain
 	secret, what := r.places.Of(s.dir, file, true) == pathclass.Secret, c.name+" sends "+cmdline.Show(file)
 	r.flagIf(s, secret, SendSecret, what+", which holds credentials", c.span)
 	r.flagIf(s, !secret && leaves, SendFile, what, c.span)

@@ -316,13 +316,13 @@ func (r *reader) substitution(s *scope, p *syntax.CmdSubst) string {
 	r.statements(inner, p.Stmts)
 	if len(p.Stmts) == 1 && p.Stmts[0].Cmd == nil { // $(<file) is what the script has written to the file
 		inner.output = flow{kind: something}
-		found := false
 		for _, d := range p.Stmts[0].Redirs {
-			if d.Op == syntax.RdrIn && !found {
-				var known flow
-				if known, found = r.file(s, r.flat(s, d.Word)[0]); found {
-					inner.output = known
-				}
+			if d.Op != syntax.RdrIn {
+				continue
+			}
+			if known, found := r.file(s, r.flat(s, d.Word)[0]); found {
+				inner.output = known
+				break
 			}
 		}
 	}

@@ -221,21 +221,14 @@ func (m *Map) known(p string, all bool) Class {
 
 	// A directory that the workspace or the home directory is in counts in a temporary directory too.
 	above := m.Home != "" && Under(m.Home, p) || slices.ContainsFunc(m.Workspace, func(root string) bool { return Under(root, p) })
-	atHome := m.Home != "" && Under(p, m.Home)
-	for _, dir := range slices.Concat(temporaries, m.Temporary) {
-		switch {
-		case dir == "" || dir == "/" || !Under(p, dir):
-		case atHome && m.Home != dir && Under(m.Home, dir): // the home directory is nearer than dir
-		case p == dir:
-			return Shared
-		case !above:
-			return Temporary
-		default:
-			return Vital
-		}
-	}
-	if above {
+	temporary, shared := m.temporary(p)
+	switch {
+	case shared:
+		return Shared
+	case above:
 		return Vital
+	case temporary:
+		return Temporary
 	}
 	if rest, ok := strings.CutPrefix(p, m.Home+"/"); ok && m.Home != "" {
 		switch {
@@ -247,6 +240,18 @@ func (m *Map) known(p string, all bool) Class {
 		return Outside
 	}
 	return inSystem(p, all)
+}
+
+// temporary says that p is in a temporary directory, or is one.
+func (m *Map) temporary(p string) (in, is bool) {
+	atHome := m.Home != "" && Under(p, m.Home)
+	for _, dir := range slices.Concat(temporaries, m.Temporary) {
+		nearer := atHome && m.Home != dir && Under(m.Home, dir) // the home directory, than dir
+		if dir != "" && dir != "/" && Under(p, dir) && !nearer {
+			return true, p == dir
+		}
+	}
+	return false, false
 }
 
 // inWorkspace looks at a path relative to the workspace, case aside because some file
