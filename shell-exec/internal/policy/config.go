@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"maps"
@@ -18,7 +19,7 @@ import (
 // is treated as Deny.
 type Verdict int
 
-// The verdicts, from the mildest.
+// The verdicts, from the mildest: of several, the greatest counts.
 const (
 	_ Verdict = iota
 	Allow
@@ -49,6 +50,7 @@ func (v *Verdict) UnmarshalText(text []byte) error {
 //go:embed presets.toml
 var presetsSource string
 
+// preset is a table of presets.toml. One that extends another has only what it does differently.
 type preset struct {
 	About    string                  `toml:"about"`
 	Extends  string                  `toml:"extends"`
@@ -58,6 +60,7 @@ type preset struct {
 	Effects  map[effect.Kind]Verdict `toml:"effects"`
 }
 
+// presetFile is presets.toml. A limit is laid over a preset and only makes it stricter.
 type presetFile struct {
 	Advice map[effect.Kind]string `toml:"advice"`
 	Preset map[string]preset      `toml:"preset"`
@@ -79,7 +82,8 @@ var presets = sync.OnceValue(func() presetFile {
 // Presets lists the names of the presets.
 func Presets() []string { return []string{"development", "production", "sandbox", "minimal"} }
 
-// Preset is the policy of that name.
+// Preset is the policy of that name. TestEveryPresetAnswersEveryEffect requires that none leaves an
+// effect to the default, which is to deny it.
 func Preset(name string) (*Policy, error) {
 	f := presets()
 	if _, ok := f.Preset[name]; !ok {
@@ -91,7 +95,8 @@ func Preset(name string) (*Policy, error) {
 	return p, nil
 }
 
-// extend applies a preset on the one that it extends.
+// extend applies a preset on the one that it extends. Lists of programs are replaced, not joined: a
+// stricter preset must not inherit what a milder one lists.
 func (p *Policy) extend(f presetFile, name string) {
 	row := f.Preset[name]
 	if row.Extends != "" {
@@ -112,7 +117,8 @@ func setOf(words string) map[string]bool {
 	return set
 }
 
-// Config is what the operator writes about the policy.
+// Config is what the operator writes about the policy. Only this and the presets can allow
+// something; a client reaches no more than Restrictions.
 type Config struct {
 	Version int                     `toml:"version"`
 	Preset  string                  `toml:"preset"`  // development where empty
@@ -124,7 +130,9 @@ type Config struct {
 	Blocked []string                `toml:"blocked_commands"`
 }
 
-// floor are effects that may be asked for, never allowed unasked.
+// floor are effects that may be asked for, never allowed unasked: they cannot be undone, or give the
+// machine away. No mode, setting or rule lowers them (TestASlipInThePolicyFileIsNotAPermission,
+// TestARuleNeverLowersARefusal).
 var floor = []effect.Kind{effect.DeleteVital, effect.DeleteSystem, effect.DestroyDisk, effect.Power, effect.ForkBomb, effect.KillAll,
 	effect.WriteAccounts, effect.ConnectShell}
 
@@ -144,16 +152,16 @@ func Load(data string) (*Policy, error) {
 
 // New is the policy of a Config.
 func New(c Config) (*Policy, error) {
-	if c.Preset == "" {
-		c.Preset = "development"
-	}
+	name := cmp.Or(c.Preset, "development")
 	if c.Mode == "restrictive" {
-		c.Preset = "minimal"
+		name = "minimal"
 	}
-	p, err := Preset(c.Preset)
+	p, err := Preset(name)
 	if err != nil {
 		return nil, err
 	}
+
+	// A mode changes the preset as a whole, before the single settings.
 	switch c.Mode {
 	case "", "restrictive", "custom":
 	case "permissive":
@@ -169,11 +177,14 @@ func New(c Config) (*Policy, error) {
 	if c.Default != 0 {
 		p.unlisted = c.Default
 	}
+
+	// An effect that is misspelled would keep the verdict that the operator meant to change.
 	for kind, verdict := range c.Effects {
 		wrong := ""
-		if !kind.Valid() {
+		switch {
+		case !kind.Valid():
 			wrong = "there is no effect " + string(kind)
-		} else if isFloor(kind) && verdict == Allow {
+		case isFloor(kind) && verdict == Allow:
 			wrong = "the effect " + string(kind) + " can be ask or deny, not allow"
 		}
 		if wrong != "" {
@@ -186,15 +197,13 @@ func New(c Config) (*Policy, error) {
 		if err := r.compile(); err != nil {
 			return nil, err
 		}
-		if err := r.tryExamples(); err != nil {
-			return nil, err
-		}
 		p.rules = append(p.rules, &r)
 	}
 	return p, p.restrict(c.Allowed, c.Blocked)
 }
 
-// restrict adds lists of allowed and of blocked commands.
+// restrict adds lists of allowed and of blocked commands. Each list of allowed commands stays: a
+// command has to be on all of them, so that a later list takes back nothing of an earlier one.
 func (p *Policy) restrict(allowed *[]string, blocked []string) error {
 	if allowed != nil {
 		list, err := prefixes(*allowed, Allow)
@@ -208,6 +217,7 @@ func (p *Policy) restrict(allowed *[]string, blocked []string) error {
 	return err
 }
 
+// prefixes are rules about the commands that begin with the given words.
 func prefixes(commands []string, verdict Verdict) ([]*Rule, error) {
 	list := []*Rule{}
 	for _, c := range commands {
@@ -220,7 +230,8 @@ func prefixes(commands []string, verdict Verdict) ([]*Rule, error) {
 	return list, nil
 }
 
-// Restrictions make a policy stricter.
+// Restrictions make a policy stricter. They are what a client may ask for, which may have been talked
+// into something: nothing in them can allow what was denied or asked before.
 type Restrictions struct {
 	Preset  string    // at least as strict as that one; "": none
 	Allowed *[]string // only commands that begin like one of these; nil: no such list
@@ -229,7 +240,8 @@ type Restrictions struct {
 }
 
 // Tightened is p with restrictions. What would loosen it is fault.Forbidden: a caller
-// may bind itself, only the operator may untie.
+// may bind itself, only the operator may untie. TestRestrictionsOnlyTighten compares the verdicts
+// before and after.
 func (p *Policy) Tightened(r Restrictions) (*Policy, error) {
 	c := p.clone()
 	if r.Preset != "" {
@@ -256,7 +268,7 @@ func (p *Policy) Tightened(r Restrictions) (*Policy, error) {
 }
 
 // meet makes p as strict as another preset where that one is stricter. Rules that allow
-// what it does not are gone.
+// something are gone: the other preset has none. Of two lists of programs, what is on both remains.
 func (p *Policy) meet(name string) error {
 	other, err := Preset(name)
 	if err != nil {
@@ -290,6 +302,8 @@ func (p *Policy) Limited(name string) (*Policy, error) {
 	return c, nil
 }
 
+// clone is a copy that can be changed. A policy that is in use never is: commands are judged while
+// restrictions are set.
 func (p *Policy) clone() *Policy {
 	c := *p
 	c.effects = maps.Clone(p.effects)

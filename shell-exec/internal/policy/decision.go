@@ -15,7 +15,8 @@ import (
 	"github.com/multiollama/mcp-server/shell-exec/internal/effect"
 )
 
-// Finding is one reason for a decision.
+// Finding is one reason for a decision: an effect, a rule about a command, or the directory. Those that
+// allow are findings too, since policy explain prints them.
 type Finding struct {
 	Verdict Verdict
 	Rule    string      // the rule's id, or the effect's name
@@ -34,7 +35,8 @@ type Finding struct {
 	vain    bool   // it would be asked, but a yes could not bring it about
 }
 
-// Decision is what is done about one request. The zero Decision refuses.
+// Decision is what is done about one request. The zero Decision refuses. It holds the request, so that what
+// is started or shown later cannot be another one than the one that was judged.
 type Decision struct {
 	request  Request
 	findings []Finding
@@ -83,7 +85,8 @@ func (d Decision) Verdict() Verdict {
 	return d.verdict
 }
 
-// Findings are the reasons, the strictest first; those that allow are among them.
+// Findings are the reasons, the strictest first; those that allow are among them. The slices that a Decision
+// returns are copies: a caller cannot change what was decided.
 func (d Decision) Findings() []Finding { return slices.Clone(d.findings) }
 
 // Commands are the simple commands that would run.
@@ -104,7 +107,8 @@ func (d Decision) Dirs() []string { return slices.Clone(d.dirs) }
 const UnknownKeys = "\x00"
 
 // ID names the decision: the same command, in the same surroundings, asked for the same
-// reasons, has the same ID.
+// reasons, has the same ID. TestAQuestionIsAnsweredForExactlyOneDecision tries the ID of
+// another command and that of another environment.
 func (d Decision) ID() string { return d.id }
 
 // Approved is the command, where it is allowed without asking. Otherwise the error says
@@ -116,9 +120,9 @@ func (d Decision) Approved() (Command, error) {
 	return Command{request: d.request, approved: true}, nil
 }
 
-// Confirmed is the command of a decision to ask, after the person has agreed. id is the
-// ID of the decision that the person was shown: it must be this one. A refusal cannot be
-// confirmed.
+// Confirmed is the command of a decision to ask, after the user has agreed. id is the
+// ID of the decision that the user was shown: it must be this one, as the command may have been judged
+// again meanwhile. A refusal cannot be confirmed.
 func (d Decision) Confirmed(id string) (Command, error) {
 	if d.Verdict() != Ask {
 		return d.Approved()
@@ -129,7 +133,9 @@ func (d Decision) Confirmed(id string) (Command, error) {
 	return Command{request: d.request, approved: true, alone: d.Lifted()}, nil
 }
 
-// fault is why the command cannot start: the strictest finding, and what to do instead.
+// fault is why the command cannot start: the strictest finding, and what to do instead. The rule that would
+// allow it is named, so that the operator can copy it; the model that reads the error cannot set one
+// (TestARefusalSaysWhichRuleWhereAndWhatInstead).
 func (d Decision) fault() error {
 	f := Finding{Verdict: Deny, Rule: "policy", Why: "nothing has judged the command"}
 	if len(d.findings) > 0 {
@@ -165,7 +171,8 @@ func (d Decision) fault() error {
 	return e
 }
 
-// allowing is the rule that would make the question unnecessary.
+// allowing is the rule that would make the question unnecessary: the narrowest, about the program and its
+// sub-command, then one about the effect. Of the floor there is none, and of a program that is not known.
 func (f Finding) allowing() string {
 	if len(f.Argv) > 0 && !isFloor(f.Effect) && !strings.Contains(f.Argv[0], "…") {
 		words := f.Argv[:1]
@@ -180,7 +187,8 @@ func (f Finding) allowing() string {
 	return "a confirmation"
 }
 
-// Command is a command that may be started. The zero Command cannot be.
+// Command is a command that may be started. The zero Command cannot be, and no other package can make
+// another one: that nothing runs unjudged rests on this.
 type Command struct {
 	request  Request
 	approved bool
@@ -196,7 +204,8 @@ type Launch struct {
 }
 
 // Launch says how the command is started: exactly what was judged, with a shell that
-// reads no files at its start.
+// reads no files at its start, which could define functions or aliases under the names that were judged
+// (TestAnAllowedCommandStartsAsItWasJudged).
 func (c Command) Launch() (Launch, error) {
 	if !c.approved {
 		return Launch{}, fault.New(fault.Forbidden, "nobody has approved the command", "Report this: the server should have judged it first")
@@ -234,7 +243,8 @@ func (c Command) Typing() (string, error) {
 	return c.request.Text, nil
 }
 
-// Text is the command as it is shown to a person: what could hide in it is escaped.
+// Text is the command as it is shown to the user: what could hide in it is escaped, so that what the user
+// agrees to is what runs (TestHiddenCharactersAreShownToThePerson).
 func (d Decision) Text() string {
 	if len(d.request.Argv) > 0 {
 		return visible(fmt.Sprintf("%q", d.request.Argv))
@@ -256,7 +266,7 @@ func visible(s string) string {
 }
 
 // Explain says in lines of text what was decided and why: for each reason the rule, what
-// the command does, where it stands, and what to do instead.
+// the command does, where that is written, and what to do instead. It is what policy explain prints.
 func (d Decision) Explain() string {
 	var b strings.Builder
 	fmt.Fprintln(&b, strings.ToUpper(d.Verdict().String()))
@@ -279,6 +289,7 @@ func (d Decision) Explain() string {
 	return b.String()
 }
 
+// through names what wraps a command, outermost first.
 func through(via []string) string {
 	if len(via) == 0 {
 		return ""

@@ -20,7 +20,8 @@ import (
 )
 
 // Policy says what is done about each effect and each command. The zero Policy denies
-// everything; Preset and Load make others. It does not change.
+// everything (TestTheZeroValuesRefuse); Preset and Load make others. It does not change, so that
+// several goroutines may use it; Tightened and Limited make a new one.
 type Policy struct {
 	name     string
 	effects  map[effect.Kind]Verdict
@@ -37,7 +38,8 @@ type Policy struct {
 // Name is the preset that the policy comes from.
 func (p *Policy) Name() string { return p.name }
 
-// Effect is what the policy says to an effect.
+// Effect is what the policy says to an effect. An effect that it does not list is denied: one that was
+// added to package effect and forgotten here must not be allowed.
 func (p *Policy) Effect(kind effect.Kind) Verdict {
 	if v, ok := p.effects[kind]; ok {
 		return v
@@ -45,14 +47,16 @@ func (p *Policy) Effect(kind effect.Kind) Verdict {
 	return Deny
 }
 
-// Shell is the program that runs a text, and its grammar.
+// Shell is the program that runs a text, and its grammar. The two have to agree: a text that is read as
+// bash reads it must not be given to another shell (TestTheGrammarIsThatOfTheShellThatRuns).
 type Shell struct {
 	Path    string
 	Grammar cmdline.Grammar
 }
 
 // Request is a command as it would be started. With Argv it is a program and its
-// arguments, and no shell is involved; otherwise Text is a script for Shell.
+// arguments, and no shell is involved; otherwise Text is a script for Shell. All of it is part
+// of the decision's ID: a user who agreed to one request has not agreed to another.
 type Request struct {
 	Text      string
 	Argv      []string
@@ -75,9 +79,11 @@ type Request struct {
 	Past  []string // the texts typed at it before whose decisions were Lasting, oldest first
 }
 
-// steering variables change how the shell itself reads a script: they neither count nor pass.
+// steering variables change how the shell itself reads a script. They neither count nor pass: a command
+// is judged and started without them, whoever has set them.
 var steering = strings.Fields("BASH_ENV ENV SHELLOPTS BASHOPTS PROMPT_COMMAND PS4 CDPATH GLOBIGNORE IFS POSIXLY_CORRECT EXECIGNORE FIGNORE")
 
+// environment is what the command gets, for its judgement as for its start.
 func (r Request) environment() map[string]string {
 	env := make(map[string]string, len(r.Env))
 	for name, v := range r.Env {
@@ -88,15 +94,20 @@ func (r Request) environment() map[string]string {
 	return env
 }
 
-// Judge decides about a command. It asks no one.
+// Judge decides about a command. It asks no one, starts nothing, and is the only origin of a Command:
+// what it has put into the request here is what Launch starts later, to the letter.
 func (p *Policy) Judge(r Request) Decision {
 	r.Text = strings.ReplaceAll(r.Text, "\r\n", "\n")
 	r.Env = r.environment()
 	d := Decision{request: r}
+
+	// What is typed runs where its shell is by now. That may be anywhere, and the effects say what it does there.
 	if r.Dir != "" && !r.Typed && !within(r.Dir, r.Workspace) {
 		d.add(Finding{Verdict: Deny, Rule: "workspace", outside: true, Why: "the working directory " + r.Dir + " is not in the workspace",
 			Do: "Work in " + strings.Join(r.Workspace, " or ")})
 	}
+
+	// The effects of the command in the surroundings that it will run in.
 	around := effect.Surroundings{Grammar: r.Shell.Grammar, Dir: r.Dir, Home: r.Home, Workspace: r.Workspace, Env: r.Env, Input: r.Input,
 		Links: r.Links, Typed: r.Typed, Past: r.Past, Terminal: r.Terminal}
 	var report effect.Report
@@ -109,16 +120,22 @@ func (p *Policy) Judge(r Request) Decision {
 	d.incomplete = ok && unreadable.Incomplete
 	d.commands, d.lasting, d.dirs = report.Commands, report.Lasting, report.Dirs
 	d.alone, d.lifted = report.Alone, r.lifted(report.Alone)
+
+	// Verdicts, then the questions that would be asked in vain, then the order and the ID.
 	p.weigh(&d, report)
 	d.weighConsent()
 	return d.sealed()
 }
 
+// within says that dir is one of the roots or in one.
 func within(dir string, roots []string) bool {
 	return slices.ContainsFunc(roots, func(root string) bool { return pathclass.Under(dir, root) })
 }
 
-// weigh gives each effect its verdict, and each command that of its rule.
+// weigh gives each effect its verdict, and each command that of its rule. A rule that allows a command
+// answers the questions about that command's effects, and no denial of one. Each command of a text
+// is weighed, so that nothing hides behind something that is allowed (FuzzARefusedCommandIsRefusedAfterAnything,
+// TestEveryDangerousCoreIsRefusedWhateverWrapsIt).
 func (p *Policy) weigh(d *Decision, report effect.Report) {
 	ruled := make([]*Rule, len(report.Commands))
 	for i, c := range report.Commands {
@@ -161,6 +178,7 @@ func (p *Policy) weighCommand(d *Decision, c effect.Command, rule *Rule) {
 	}
 }
 
+// shown are words for people, … where they are not known.
 func shown(argv []cmdline.Text) []string {
 	out := make([]string, len(argv))
 	for i, a := range argv {

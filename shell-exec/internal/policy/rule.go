@@ -11,7 +11,8 @@ import (
 	"github.com/multiollama/mcp-server/shell-exec/internal/effect"
 )
 
-// Rule is the operator's decision about the commands that begin with certain words.
+// Rule is the operator's decision about the commands that begin with certain words. It is about one
+// simple command of a text, wherever that is and whatever wraps it, and speaks for no other.
 type Rule struct {
 	ID       string   `toml:"id"`
 	Command  any      `toml:"command"`   // "git push", or a list in which a list is alternatives; * within a word
@@ -26,12 +27,14 @@ type Rule struct {
 	words   [][]string
 }
 
+// wrongRule is the error of a rule that cannot be meant as it is written.
 func wrongRule(format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	return fault.New(fault.Misconfigured, err.Error(), correctFile).Because(err)
 }
 
-// compile checks what the file says.
+// compile checks what the file says, and tries the rule on its examples. A rule that allows must name its
+// program: "*" would allow programs that its writer has never heard of.
 func (r *Rule) compile() error {
 	if r.verdict = r.Decision; r.verdict == 0 {
 		return wrongRule("the rule %v has no decision", r.Command)
@@ -65,9 +68,10 @@ func (r *Rule) compile() error {
 	if r.verdict == Allow && slices.ContainsFunc(r.words[0], func(w string) bool { return strings.Contains(w, "*") }) {
 		return wrongRule("the rule %s allows programs that it does not name", r.ID)
 	}
-	return nil
+	return r.tryExamples()
 }
 
+// stringsOf is one word of a rule: a text, or a list of alternatives.
 func stringsOf(item any) ([]string, error) {
 	list, ok := item.([]any)
 	if s, isString := item.(string); isString {
@@ -86,7 +90,8 @@ func stringsOf(item any) ([]string, error) {
 	return out, nil
 }
 
-// tryExamples runs the rule's examples.
+// tryExamples reads the rule's examples as command lines, wherever the server runs: in fixed
+// surroundings, so that the same file is right on every machine.
 func (r *Rule) tryExamples() error {
 	around := effect.Surroundings{Grammar: cmdline.Bash, Dir: "/home/dev/project", Home: "/home/dev", Workspace: []string{"/home/dev/project"},
 		Env: map[string]string{}}
@@ -117,10 +122,14 @@ const (
 	does
 )
 
+// fits compares the rule with a command as it is written, and without the options before its first
+// operand: "git push" is about git -C x push as well.
 func (r *Rule) fits(c effect.Command) fit {
 	return max(r.fitsWords(c.Argv), r.fitsWords(cmdspec.Known().Short(c.Argv)))
 }
 
+// fitsWords compares the rule with words. The program's name has to be known for a rule to fit; another
+// word that is not known may be what the rule asks for.
 func (r *Rule) fitsWords(argv []cmdline.Text) fit {
 	if len(argv) < len(r.words) {
 		return doesNot
@@ -167,7 +176,8 @@ func wordFits(pattern, word string) bool {
 }
 
 // ruleFor finds the rule that decides about a command: the longer rule counts, and of equals the stricter. A rule that
-// only may fit asks, and one that allows does not cover a program from just anywhere.
+// only may fit asks, and one that allows does not cover a program from just anywhere: ./git of the workspace
+// is not git.
 func (p *Policy) ruleFor(c effect.Command) *Rule {
 	weight := func(r *Rule) int { return 2*len(r.words) + min(len(r.Flags), 1) }
 	var best *Rule
@@ -188,7 +198,8 @@ func (p *Policy) ruleFor(c effect.Command) *Rule {
 	return best
 }
 
-// matching is the first rule of a list that fits, for sure or perhaps.
+// matching is the first rule of a list that fits. In a list of blocked commands a rule that only may fit
+// counts, in one of allowed commands it does not: what is not known is never in the command's favour.
 func matching(list []*Rule, c effect.Command) *Rule {
 	for _, r := range list {
 		if f := r.fits(c); f == does && (r.verdict != Allow || !c.Local) || f == may && r.verdict != Allow {
