@@ -177,6 +177,11 @@ func TestASecondSearchAnswersTheSameFromMemory(t *testing.T) {
 	}
 	with := indexed(t, r, later)
 	compare(t, "before", with, r)
+	// A search that is quick to follow another finds that one's indexing still running and starts none of its own.
+	with.indexing.running.Wait()
+	if _, err := with.search(t.Context(), searchIn{Path: ".", Recursive: true, Regex: "absent", MaxResults: 1}); err != nil {
+		t.Fatal(err)
+	}
 	if got := spared(t, with.indexing, base, "zebra"); got != files {
 		t.Fatalf("%d of %d files are spared", got, files)
 	}
