@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shell-exec/internal/screen"
 )
 
 // What max_output_size may be: bytes of one stream in an answer.
@@ -69,14 +70,14 @@ type Parts struct {
 
 // Text is both parts as a terminal would show them, with a line between that tells how many bytes were left out.
 func (p Parts) Text() string {
-	head := Render(p.Head)
+	head := screen.Render(p.Head)
 	if p.Omitted == 0 {
 		return head
 	}
 	if head != "" && !strings.HasSuffix(head, "\n") {
 		head += "\n"
 	}
-	return fmt.Sprintf("%s[… %d bytes left out …]\n%s", head, p.Omitted, Render(p.Tail))
+	return fmt.Sprintf("%s[… %d bytes left out …]\n%s", head, p.Omitted, screen.Render(p.Tail))
 }
 
 const newestBytes = 8 << 10
@@ -102,7 +103,7 @@ func (w *Newest) Write(p []byte) (int, error) {
 // Lines is the newest lines that are not blank, at most n, the newest last, as a terminal would show them.
 func (w *Newest) Lines(n int) []string {
 	var found []string
-	for line := range strings.Lines(Render(w.tail())) {
+	for line := range strings.Lines(screen.Render(w.tail())) {
 		if line = strings.TrimRight(line, " \t\n"); line != "" {
 			found = append(found, line)
 		}
@@ -136,8 +137,11 @@ const blockSize = 64 << 10
 // add takes what there is room for, and returns the rest.
 func (b *blocks) add(p []byte) []byte {
 	for len(p) > 0 && b.size < b.most {
-		if n := len(b.all); n == 0 || len(b.all[n-1]) >= blockSize {
-			b.all = append(b.all, make([]byte, 0, min(b.next(), b.most-b.size)))
+		switch n := len(b.all); {
+		case n == 0: // grows, since most outputs are short
+			b.all = append(b.all, nil)
+		case len(b.all[n-1]) >= blockSize:
+			b.all = append(b.all, make([]byte, 0, min(blockSize, b.most-b.size)))
 		}
 		last := &b.all[len(b.all)-1]
 		n := min(len(p), blockSize-len(*last), b.most-b.size)
@@ -146,14 +150,6 @@ func (b *blocks) add(p []byte) []byte {
 		p = p[n:]
 	}
 	return p
-}
-
-// next is how big a block begins: the first one grows, since most outputs are short.
-func (b *blocks) next() int {
-	if len(b.all) == 0 {
-		return 0
-	}
-	return blockSize
 }
 
 func (b *blocks) appendTo(out []byte) []byte {

@@ -1,5 +1,5 @@
-// Package output keeps and shows what commands wrote: as a terminal would show it (Render), within a budget (Capture), as
-// the newest lines (Newest), and to the last byte, on disk (Store). A store is a directory of its own, which several
+// Package output keeps and shows what commands wrote: as a terminal would show it ([screen.Render]), within a budget
+// (Capture), as the newest lines (Newest), and to the last byte, on disk (Store). A store is a directory of its own, which several
 // processes may share:
 //
 //	lock                 locked while a run begins or goes

@@ -48,7 +48,7 @@ type Page struct {
 // More says whether something follows that can be read now.
 func (p Page) More() bool { return p.Next < p.Total }
 
-// Content is the page in its encoding. Controls are in it as they were stored; Render resolves them.
+// Content is the page in its encoding. Controls are in it as they were stored; screen.Render resolves them.
 func (p Page) Content() string {
 	if p.Encoding == Base64 {
 		return base64.StdEncoding.EncodeToString(p.Raw)

@@ -30,10 +30,6 @@ type history struct {
 // next is the number of the line that scrolls away next.
 func (h *history) next() int64 { return h.first + int64(h.count) }
 
-func (h *history) at(number int64) line {
-	return h.ring[(h.start+int(number-h.first))%len(h.ring)]
-}
-
 func (h *history) push(l line) {
 	if h.most == 0 {
 		h.first++
@@ -43,7 +39,10 @@ func (h *history) push(l line) {
 		h.drop()
 	}
 	if h.count == len(h.ring) {
-		h.grow()
+		ring := make([]line, min(max(2*len(h.ring), 64), h.most))
+		n := copy(ring, h.ring[h.start:])
+		copy(ring[n:], h.ring[:h.start])
+		h.ring, h.start = ring, 0
 	}
 	h.ring[(h.start+h.count)%len(h.ring)] = l
 	h.count++
@@ -62,18 +61,6 @@ func (h *history) drop() {
 	h.first++
 }
 
-func (h *history) grow() {
-	ring := make([]line, min(max(2*len(h.ring), 64), h.most))
-	n := copy(ring, h.ring[h.start:])
-	copy(ring[n:], h.ring[:h.start])
-	h.ring, h.start = ring, 0
-}
-
-func (h *history) clear() {
-	h.first = h.next()
-	h.ring, h.start, h.count, h.bytes = nil, 0, 0, 0
-}
-
 // Lines are count lines from the number start on, of the history and the primary
 // screen together: line 0 is the first ever written, and once a line has scrolled
 // away its number and its text stay. A negative start counts from the end. Where lines
@@ -82,7 +69,10 @@ func (h *history) clear() {
 func (s *Screen) Lines(start int64, count int, ansi bool) Page {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	primary := s.primary()
+	primary := s.rows
+	if s.alternate {
+		primary = s.hidden
+	}
 	p := Page{First: s.history.first, Total: s.history.next() + int64(used(primary))}
 	if start < 0 {
 		start = max(p.Total+start, p.First)
@@ -93,23 +83,19 @@ func (s *Screen) Lines(start int64, count int, ansi bool) Page {
 	p.More = end < p.Total
 	p.Lines = make([]string, 0, end-p.Start)
 	for n := p.Start; n < end; n++ {
-		p.Lines = append(p.Lines, s.numbered(primary, n).text(ansi))
+		var l line
+		if n < s.history.next() {
+			l = s.history.ring[(s.history.start+int(n-s.history.first))%len(s.history.ring)]
+		} else {
+			l = s.line(primary[n-s.history.next()])
+		}
+		if ansi {
+			p.Lines = append(p.Lines, l.ansi())
+		} else {
+			p.Lines = append(p.Lines, l.plain())
+		}
 	}
 	return p
-}
-
-func (s *Screen) numbered(primary []row, number int64) line {
-	if number < s.history.next() {
-		return s.history.at(number)
-	}
-	return s.line(primary[number-s.history.next()])
-}
-
-func (s *Screen) primary() []row {
-	if s.alternate {
-		return s.hidden
-	}
-	return s.rows
 }
 
 // used is how many rows there are down to the last that is not blank.

@@ -3,9 +3,10 @@ package screen
 import "unicode/utf8"
 
 const (
-	maxParams = 32
-	maxParam  = 1 << 16 // larger numbers are this one
-	maxString = 4096    // bytes kept of an OSC or DCS; the rest is read and forgotten
+	maxParams      = 32
+	maxParam       = 1 << 16 // larger numbers are this one
+	maxString      = 4096    // bytes kept of an OSC or DCS; the rest is read and forgotten
+	maxStrayString = 4 << 20 // bytes of a string in a file of output; a longer one is no string, and what follows is text
 )
 
 // mode is where in a sequence the parser is.
@@ -16,188 +17,206 @@ const (
 	escape          // after ESC
 	designate       // after ESC and an intermediate byte
 	sequence        // in the parameters of a CSI
-	discard         // in a CSI that cannot be one
 	text            // in an OSC, DCS, APC, PM, SOS or screen title
 	textEscape      // in one of these after ESC
 )
 
-// parser is what is known of a sequence, or of a character, that is not complete.
+// handler does what a parser reads.
+type handler interface {
+	ascii(p []byte)         // printable ASCII
+	print(r rune)           // any other character, and ASCII after bytes that are no UTF-8
+	control(b byte)         // a control character below the space
+	escapeSequence(b byte)  // ESC and b; middle is what came between
+	controlSequence(b byte) // a CSI that ends in b
+	stringSequence()        // an OSC, DCS and the like that is complete
+}
+
+// parser finds characters and sequences in bytes that are cut anywhere. What it knows of those that are not complete:
 type parser struct {
-	mode   mode
-	params [maxParams]int // -1 where none was given
-	count  int
-	sub    uint32 // bit i: parameter i came after a colon
-	prefix byte   // one of < = > ?
-	middle byte   // the intermediate byte
-	kind   byte   // of the string: the byte after ESC
-	string []byte
+	// stray reads files of output: controls of eight bits count, what belongs in no sequence ends it, and so does a line
+	// feed in a title.
+	stray bool
+
+	mode      mode
+	params    [maxParams]int // -1 where none was given
+	count     int
+	sub       uint32 // bit i: parameter i came after a colon
+	prefix    byte   // one of < = > ?
+	middle    byte   // the intermediate byte; 0xff where there were two after ESC: none that we know
+	malformed bool   // this CSI cannot be one
+	kind      byte   // of the string: the byte after ESC
+	string    []byte
+	length    int // of the string
 
 	utf     [utf8.UTFMax]byte
 	pending int // bytes in utf
+	read    int // bytes in all
 }
 
-func plain(p []byte) int {
-	for i, b := range p {
-		if b < ' ' || b > '~' {
-			return i
+// parse reads the next bytes.
+func (p *parser) parse(h handler, text []byte) {
+	for len(text) > 0 {
+		n := 0
+		switch {
+		case p.pending > 0:
+		case text[0] < utf8.RuneSelf:
+			if p.mode == ground {
+				for n < len(text) && text[n] >= ' ' && text[n] <= '~' {
+					n++
+				}
+			}
+			if n > 0 {
+				p.read += n
+				h.ascii(text[:n])
+			} else {
+				n = 1
+				p.character(h, rune(text[0]), text[:1])
+			}
+		case utf8.FullRune(text):
+			var r rune
+			r, n = utf8.DecodeRune(text)
+			p.character(h, r, text[:n])
 		}
+		if n == 0 {
+			n = 1
+			p.utf[p.pending] = text[0]
+			p.pending++
+			for p.pending > 0 && utf8.FullRune(p.utf[:p.pending]) {
+				p.takePending(h)
+			}
+		}
+		text = text[n:]
 	}
-	return len(p)
 }
 
-// step handles one byte.
-func (s *Screen) step(b byte) {
+// takePending reads the first of the bytes that were kept.
+func (p *parser) takePending(h handler) {
+	r, n := utf8.DecodeRune(p.utf[:p.pending])
+	p.character(h, r, p.utf[:n])
+	p.pending = copy(p.utf[:], p.utf[n:p.pending])
+}
+
+// character reads one character; raw is its bytes.
+func (p *parser) character(h handler, c rune, raw []byte) {
+	p.read += len(raw)
+	if p.mode == textEscape {
+		if c == '\\' {
+			p.mode = ground
+			h.stringSequence()
+			return
+		}
+		p.mode = escape // another sequence begins in place of the string
+	}
 	switch {
-	case s.pending > 0 || s.mode == ground && b >= utf8.RuneSelf:
-		s.character(b)
-	case s.mode == text:
-		s.textByte(b)
-	case s.mode == textEscape:
-		s.endText(b)
-	case b == 0x1b:
-		s.mode = escape
-	case b == 0x18 || b == 0x1a: // CAN, SUB
-		s.mode = ground
-	case b < ' ':
-		s.control(b)
-	case s.mode == ground:
-		if b != 0x7f {
-			s.print(rune(b))
+	case c == 0x1b:
+		if p.mode == text {
+			p.mode = textEscape
+		} else {
+			p.mode = escape
 		}
-	case b >= 0x7f:
-	case s.mode == escape:
-		s.escapeByte(b)
-	case s.mode == designate:
-		s.designateByte(b)
+	case c == 0x18 || c == 0x1a: // CAN, SUB
+		p.mode = ground
+	case p.mode == text:
+		p.textCharacter(h, c, raw)
+	case c < ' ':
+		h.control(byte(c))
+	case c >= utf8.RuneSelf && (p.mode == ground || p.stray):
+		p.mode = ground
+		if p.stray && c < 0xa0 {
+			p.escapeByte(h, byte(c)-'@') // as two characters of seven bits
+		} else {
+			h.print(c)
+		}
+	case c >= 0x7f:
+	case p.mode == ground:
+		h.print(c)
+	case p.mode == escape:
+		p.escapeByte(h, byte(c))
+	case p.mode == sequence:
+		p.sequenceByte(h, byte(c))
+	case c < '0':
+		p.middle = 0xff
 	default:
-		s.sequenceByte(b)
+		p.mode = ground
+		h.escapeSequence(byte(c))
 	}
 }
 
-// character collects the bytes of a rune.
-func (s *Screen) character(b byte) {
-	s.utf[s.pending] = b
-	s.pending++
-	p := s.utf[:s.pending]
-	if !utf8.FullRune(p) {
-		return
-	}
-	s.pending = 0
-	r, n := utf8.DecodeRune(p)
-	s.print(r)
-	rest := s.utf
-	for _, b := range rest[n:len(p)] {
-		s.step(b)
-	}
-}
-
-func (s *Screen) escapeByte(b byte) {
-	s.middle = 0
+func (p *parser) escapeByte(h handler, b byte) {
 	switch {
 	case b == '[':
-		s.mode = sequence
-		s.count, s.sub, s.prefix, s.middle = 0, 0, 0, 0
+		p.mode = sequence
+		p.count, p.sub, p.prefix, p.middle, p.malformed = 0, 0, 0, 0, false
 	case b == ']' || b == 'P' || b == 'X' || b == '^' || b == '_' || b == 'k':
-		s.mode, s.kind, s.string = text, b, s.string[:0]
+		p.mode, p.kind, p.string, p.length = text, b, p.string[:0], 0
 	case b < '0':
-		s.mode, s.middle = designate, b
+		p.mode, p.middle = designate, b
 	default:
-		s.mode = ground
-		s.escapeSequence(b)
+		p.mode, p.middle = ground, 0
+		h.escapeSequence(b)
 	}
 }
 
-func (s *Screen) designateByte(b byte) {
-	if b < '0' {
-		s.middle = 0xff // two intermediate bytes: none that we know
-		return
-	}
-	s.mode = ground
-	switch s.middle {
-	case '(':
-		s.drawing[0] = b == '0'
-	case ')':
-		s.drawing[1] = b == '0'
-	}
-}
-
-func (s *Screen) sequenceByte(b byte) {
+func (p *parser) sequenceByte(h handler, b byte) {
 	switch {
 	case b >= '@':
-		known := s.mode == sequence
-		s.mode = ground
-		if known {
-			s.controlSequence(b)
-		}
-	case s.mode == discard:
+		p.mode = ground
+		p.count = min(p.count, maxParams)
+		h.controlSequence(b)
+		return
 	case b < '0':
-		if s.middle != 0 {
-			s.mode = discard
-		}
-		s.middle = b
-	case s.middle != 0:
-		s.mode = discard
+		p.malformed = p.malformed || p.middle != 0
+		p.middle = b
+		return
 	case b >= '<':
-		if s.count > 0 || s.prefix != 0 {
-			s.mode = discard
+		p.malformed = p.malformed || p.middle != 0 || p.count > 0 || p.prefix != 0
+		if p.prefix == 0 || b != '?' {
+			p.prefix = b
 		}
-		s.prefix = b
-	default:
-		s.parameter(b)
+		return
 	}
-}
-
-func (s *Screen) parameter(b byte) {
-	if s.count == 0 {
-		s.params[0], s.count = -1, 1
+	p.malformed = p.malformed || p.middle != 0
+	if p.count == 0 {
+		p.params[0], p.count = -1, 1
 	}
 	switch {
-	case s.count > maxParams:
+	case p.count > maxParams:
 	case b <= '9':
-		n := &s.params[s.count-1]
+		n := &p.params[p.count-1]
 		*n = min(max(*n, 0)*10+int(b-'0'), maxParam)
-	case s.count == maxParams:
-		s.count++ // those that follow have no place
+	case p.count == maxParams:
+		p.count++ // those that follow have no place
 	default:
 		if b == ':' {
-			s.sub |= 1 << s.count
+			p.sub |= 1 << p.count
 		}
-		s.params[s.count] = -1
-		s.count++
+		p.params[p.count] = -1
+		p.count++
 	}
 }
 
 // param is a parameter, or without it, or with a zero where that means the same, what
 // goes for it.
-func (s *Screen) param(i, without int) int {
-	if i < s.count && i < maxParams && s.params[i] > 0 {
-		return s.params[i]
+func (p *parser) param(i, without int) int {
+	if i < p.count && i < maxParams && p.params[i] > 0 {
+		return p.params[i]
 	}
 	return without
 }
 
-func (s *Screen) textByte(b byte) {
+func (p *parser) textCharacter(h handler, c rune, raw []byte) {
+	p.length += len(raw)
+	title := p.kind == ']' || p.kind == 'k'
 	switch {
-	case b == 0x1b:
-		s.mode = textEscape
-	case b == 0x18 || b == 0x1a:
-		s.mode = ground
-	case b == 0x07 && s.kind == ']':
-		s.mode = ground
-		s.stringSequence()
-	case b >= ' ' && len(s.string) < maxString && (s.kind == ']' || s.kind == 'P'):
-		s.string = append(s.string, b)
+	case c == '\a' && p.kind == ']':
+		p.mode = ground
+		h.stringSequence()
+	case p.stray && (c == 0x9c || c == '\a' && title || p.length > maxStrayString):
+		p.mode = ground
+	case p.stray && c == '\n' && title: // no title has one: it was not ended
+		p.mode = ground
+		h.control('\n')
+	case c >= ' ' && (p.kind == ']' || p.kind == 'P'):
+		p.string = append(p.string, raw[:min(len(raw), maxString-len(p.string))]...)
 	}
-}
-
-// endText is the byte after an ESC within a string: a backslash ends it, and any other
-// begins a sequence in its stead.
-func (s *Screen) endText(b byte) {
-	if b == '\\' {
-		s.mode = ground
-		s.stringSequence()
-		return
-	}
-	s.mode = escape
-	s.step(b)
 }

@@ -1,8 +1,6 @@
 package screen
 
-import (
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // maxMarks bounds what one cell holds after its first character: enough for every
 // emoji that Unicode recommends, and for sixteen accents.
@@ -123,8 +121,9 @@ func (r *row) blank() bool {
 	return true
 }
 
+// empty says that a cell cannot be told from one that was never written to.
 func (c *cell) empty() bool {
-	return (c.char == blank || c.char == ' ') && c.marks == "" && !c.style.shows()
+	return (c.char == blank || c.char == ' ') && c.marks == "" && c.style.back == 0 && c.style.attributes&visible == 0
 }
 
 // line is the row as text, without blanks at its end that do not show.

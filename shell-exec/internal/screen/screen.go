@@ -1,5 +1,7 @@
 // Package screen knows what a terminal shows: it takes the bytes that programs
-// write, as an xterm would, and answers with lines of text.
+// write, as an xterm would, and answers with lines of text. [Screen] is a terminal of
+// some size while a program runs in it; [Render] makes lines of the output of a
+// command that had none. Both read with the same parser.
 //
 // It refuses to grow with what it is sent: every buffer has a bound, whatever comes,
 // and no sequence is more work than the screen is large. It refuses to fail, to wait
@@ -17,7 +19,6 @@ package screen
 import (
 	"slices"
 	"sync"
-	"unicode/utf8"
 )
 
 // The bounds of a screen.
@@ -92,29 +93,8 @@ func New(size Size, history int) *Screen {
 func (s *Screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for rest := p; len(rest) > 0; {
-		rest = rest[s.take(rest):]
-	}
+	s.parse(s, p)
 	return len(p), nil
-}
-
-// take handles the start of what was written and says how many bytes that were.
-func (s *Screen) take(p []byte) int {
-	if s.mode != ground || s.pending > 0 {
-		s.step(p[0])
-		return 1
-	}
-	if n := plain(p); n > 0 {
-		s.ascii(p[:n])
-		return n
-	}
-	if p[0] >= utf8.RuneSelf && utf8.FullRune(p) {
-		r, n := utf8.DecodeRune(p)
-		s.print(r)
-		return n
-	}
-	s.step(p[0])
-	return 1
 }
 
 // Replies takes what the terminal has to say to the program: to be written to it.

@@ -62,19 +62,14 @@ func (s *Screen) goTo(row, column int) {
 	s.move(column-1, row-1)
 }
 
+// tab goes n tab stops to the right, or to the left where n is negative.
 func (s *Screen) tab(n int) {
-	x := s.x
-	for ; n > 0 && x < s.size.Width-1; n-- {
-		for x++; x < s.size.Width-1 && !s.tabs[x]; x++ {
-		}
+	x, step, end := s.x, 1, s.size.Width-1
+	if n < 0 {
+		n, step, end = -n, -1, 0
 	}
-	s.move(x, s.y)
-}
-
-func (s *Screen) backTab(n int) {
-	x := s.x
-	for ; n > 0 && x > 0; n-- {
-		for x--; x > 0 && !s.tabs[x]; x-- {
+	for ; n > 0 && x != end; n-- {
+		for x += step; x != end && !s.tabs[x]; x += step {
 		}
 	}
 	s.move(x, s.y)
@@ -82,6 +77,17 @@ func (s *Screen) backTab(n int) {
 
 // escapeSequence handles ESC and one byte.
 func (s *Screen) escapeSequence(b byte) {
+	switch s.middle {
+	case 0:
+	case '(':
+		s.drawing[0] = b == '0'
+		return
+	case ')':
+		s.drawing[1] = b == '0'
+		return
+	default:
+		return
+	}
 	s.joined, s.last = false, 0
 	switch b {
 	case '7':
@@ -96,7 +102,13 @@ func (s *Screen) escapeSequence(b byte) {
 	case 'H':
 		s.tabs[s.x] = true
 	case 'M':
-		s.reverseLineFeed()
+		switch s.y {
+		case s.top:
+			s.lower(s.top, 1)
+		case 0:
+		default:
+			s.y--
+		}
 	case 'Z':
 		s.reply(primaryAttributes)
 	case 'c':
@@ -111,20 +123,51 @@ func (s *Screen) escapeSequence(b byte) {
 
 // controlSequence handles a CSI whose last byte is b.
 func (s *Screen) controlSequence(b byte) {
-	s.count = min(s.count, maxParams)
+	if s.malformed {
+		return
+	}
 	last := s.last
 	s.joined, s.last = false, 0
 	switch {
+	case s.middle == '!' && b == 'p':
+		s.pen, s.drawing, s.shift, s.origin = style{}, [2]bool{}, 0, false
+		s.top, s.bottom = 0, s.size.Height-1
+		s.noWrap, s.insert, s.cursorHidden = false, false, false
+		s.keys.ApplicationCursor, s.keys.ApplicationKeypad = false, false
+		s.saved[s.which()] = position{}
+	case s.middle == '$' && b == 'p' && s.prefix == '?':
+		n := s.param(0, 0)
+		status := 0
+		if on, known := s.on(n); on {
+			status = 1
+		} else if known {
+			status = 2
+		}
+		s.reply(fmt.Sprintf("\x1b[?%d;%d$y", n, status))
 	case s.middle != 0:
-		s.intermediateSequence(b)
-	case s.prefix == 0 && b == 'b':
-		s.repeat(last)
+	case s.prefix == 0 && b == 'b': // the last character again, as often as the row has place for it
+		if last != 0 {
+			for range min(s.param(0, 1), s.size.Width-s.edge()) {
+				s.print(last)
+			}
+		}
 	case s.prefix == 0:
 		if !s.moveSequence(b) && !s.editSequence(b) {
 			s.otherSequence(b)
 		}
 	case s.prefix == '?':
-		s.privateSequence(b)
+		switch b {
+		case 'h', 'l':
+			for _, n := range s.params[:s.count] {
+				s.private(n, b == 'h')
+			}
+		case 'J':
+			s.eraseDisplay(min(s.param(0, 0), 2))
+		case 'K':
+			s.eraseLine(s.param(0, 0))
+		case 'n':
+			s.report("?")
+		}
 	case s.prefix == '>' && b == 'c' && s.param(0, 0) == 0:
 		s.reply("\x1b[>1;10;0c")
 	}
@@ -154,7 +197,7 @@ func (s *Screen) moveSequence(b byte) bool {
 	case 'I':
 		s.tab(n)
 	case 'Z':
-		s.backTab(n)
+		s.tab(-n)
 	case 'd':
 		s.goTo(n, s.x+1)
 	case 'e':
@@ -185,7 +228,15 @@ func (s *Screen) editSequence(b byte) bool {
 	case 'K':
 		s.eraseLine(s.param(0, 0))
 	case 'L', 'M':
-		s.moveRows(b == 'L', n)
+		if s.y < s.top || s.y > s.bottom {
+			break
+		}
+		if b == 'L' {
+			s.lower(s.y, n)
+		} else {
+			s.raise(s.y, n)
+		}
+		s.move(0, s.y)
 	case 'P':
 		r.remove(x, n, width, back)
 	case 'S':
@@ -198,29 +249,6 @@ func (s *Screen) editSequence(b byte) bool {
 		return false
 	}
 	return true
-}
-
-// repeat shows the last character again, as often as the row has place for it.
-func (s *Screen) repeat(last rune) {
-	if last == 0 {
-		return
-	}
-	for range min(s.param(0, 1), s.size.Width-s.edge()) {
-		s.print(last)
-	}
-}
-
-// moveRows inserts or deletes rows at the cursor.
-func (s *Screen) moveRows(insert bool, n int) {
-	if s.y < s.top || s.y > s.bottom {
-		return
-	}
-	if insert {
-		s.lower(s.y, n)
-	} else {
-		s.raise(s.y, n)
-	}
-	s.move(0, s.y)
 }
 
 func (s *Screen) eraseDisplay(n int) {
@@ -239,7 +267,9 @@ func (s *Screen) eraseDisplay(n int) {
 		s.eraseScreen()
 	case 3:
 		if !s.alternate {
-			s.history.clear()
+			h := &s.history
+			h.first = h.next()
+			h.ring, h.start, h.count, h.bytes = nil, 0, 0, 0
 		}
 	}
 }
@@ -285,7 +315,10 @@ func (s *Screen) otherSequence(b byte) {
 	case 'n':
 		s.report("")
 	case 'r':
-		s.margins(s.param(0, 1), s.param(1, s.size.Height))
+		if top, bottom := s.param(0, 1), min(s.param(1, s.size.Height), s.size.Height); top < bottom {
+			s.top, s.bottom = top-1, bottom-1
+			s.goTo(1, 1)
+		}
 	case 's':
 		s.save()
 	case 'u':
@@ -295,15 +328,6 @@ func (s *Screen) otherSequence(b byte) {
 			s.reply(fmt.Sprintf("\x1b[8;%d;%dt", s.size.Height, s.size.Width))
 		}
 	}
-}
-
-func (s *Screen) margins(top, bottom int) {
-	bottom = min(bottom, s.size.Height)
-	if top >= bottom {
-		return
-	}
-	s.top, s.bottom = top-1, bottom-1
-	s.goTo(1, 1)
 }
 
 // primaryAttributes says: a VT220 with colours.
@@ -323,21 +347,6 @@ func (s *Screen) report(prefix string) {
 	}
 }
 
-func (s *Screen) privateSequence(b byte) {
-	switch b {
-	case 'h', 'l':
-		for _, n := range s.params[:s.count] {
-			s.private(n, b == 'h')
-		}
-	case 'J':
-		s.eraseDisplay(min(s.param(0, 0), 2))
-	case 'K':
-		s.eraseLine(s.param(0, 0))
-	case 'n':
-		s.report("?")
-	}
-}
-
 // private sets or resets one of the modes of DEC and xterm.
 func (s *Screen) private(n int, on bool) {
 	switch n {
@@ -353,42 +362,33 @@ func (s *Screen) private(n int, on bool) {
 	case 66:
 		s.keys.ApplicationKeypad = on
 	case 9, 1000, 1001, 1002, 1003:
-		s.setMouse(n, on)
+		bit := uint16(1) << (n % 10)
+		s.mouse &^= bit
+		if on {
+			s.mouse |= bit
+		}
+		s.keys.Mouse = s.mouse != 0
 	case 2004:
 		s.keys.BracketedPaste = on
 	case 47, 1047, 1049:
-		s.setAlternate(n, on)
+		if on == s.alternate {
+			break
+		}
+		if on && n == 1049 {
+			s.save()
+		}
+		s.switchTo(on)
+		if on {
+			s.eraseRows(0, s.size.Height)
+		} else if n == 1049 {
+			s.restore()
+		}
 	case 1048:
 		if on {
 			s.save()
 		} else {
 			s.restore()
 		}
-	}
-}
-
-func (s *Screen) setMouse(n int, on bool) {
-	bit := uint16(1) << (n % 10)
-	s.mouse &^= bit
-	if on {
-		s.mouse |= bit
-	}
-	s.keys.Mouse = s.mouse != 0
-}
-
-func (s *Screen) setAlternate(n int, on bool) {
-	if on == s.alternate {
-		return
-	}
-	if on && n == 1049 {
-		s.save()
-	}
-	s.switchTo(on)
-	if on {
-		s.eraseRows(0, s.size.Height)
-	}
-	if !on && n == 1049 {
-		s.restore()
 	}
 }
 
@@ -415,30 +415,6 @@ func (s *Screen) on(n int) (on, known bool) {
 		return false, false
 	}
 	return on, true
-}
-
-func (s *Screen) intermediateSequence(b byte) {
-	switch {
-	case s.middle == '!' && b == 'p':
-		s.softReset()
-	case s.middle == '$' && b == 'p' && s.prefix == '?':
-		n := s.param(0, 0)
-		status := 0
-		if on, known := s.on(n); on {
-			status = 1
-		} else if known {
-			status = 2
-		}
-		s.reply(fmt.Sprintf("\x1b[?%d;%d$y", n, status))
-	}
-}
-
-func (s *Screen) softReset() {
-	s.pen, s.drawing, s.shift, s.origin = style{}, [2]bool{}, 0, false
-	s.top, s.bottom = 0, s.size.Height-1
-	s.noWrap, s.insert, s.cursorHidden = false, false, false
-	s.keys.ApplicationCursor, s.keys.ApplicationKeypad = false, false
-	s.saved[s.which()] = position{}
 }
 
 // stringSequence handles an OSC or a DCS that is complete: titles, and questions that

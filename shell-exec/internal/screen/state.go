@@ -50,17 +50,12 @@ func (s *Screen) ascii(p []byte) {
 		}
 		s.wrap()
 		n := min(len(p), s.size.Width-s.x)
-		s.overwrite(p[:n])
+		cells := s.place(n)
+		for i, b := range p[:n] {
+			cells[i] = cell{char: rune(b), style: s.pen}
+		}
 		s.advance(n)
 		p = p[n:]
-	}
-}
-
-// overwrite puts characters at the cursor.
-func (s *Screen) overwrite(p []byte) {
-	cells := s.place(len(p))
-	for i, b := range p {
-		cells[i] = cell{char: rune(b), style: s.pen}
 	}
 }
 
@@ -99,7 +94,15 @@ func (s *Screen) print(r rune) {
 		return
 	}
 	if s.combines(r, width) {
-		s.combine(r)
+		s.joined = r == joiner
+		c := s.before()
+		if c == nil || len(c.marks)+utf8.RuneLen(r) > maxMarks {
+			return
+		}
+		if c.char == blank {
+			c.char = ' '
+		}
+		c.marks += string(r)
 		return
 	}
 	if width == 0 || width > s.size.Width {
@@ -157,18 +160,6 @@ func (s *Screen) combines(r rune, width int) bool {
 	return c != nil && pictures(r) && pictures(c.char)
 }
 
-func (s *Screen) combine(r rune) {
-	s.joined = r == joiner
-	c := s.before()
-	if c == nil || len(c.marks)+utf8.RuneLen(r) > maxMarks {
-		return
-	}
-	if c.char == blank {
-		c.char = ' '
-	}
-	c.marks += string(r)
-}
-
 func (s *Screen) lineFeed() {
 	switch s.y {
 	case s.bottom:
@@ -176,16 +167,6 @@ func (s *Screen) lineFeed() {
 	case s.size.Height - 1:
 	default:
 		s.y++
-	}
-}
-
-func (s *Screen) reverseLineFeed() {
-	switch s.y {
-	case s.top:
-		s.lower(s.top, 1)
-	case 0:
-	default:
-		s.y--
 	}
 }
 

@@ -38,9 +38,6 @@ type style struct {
 	attributes  attributes
 }
 
-// shows tells whether a blank of this style can be told from none.
-func (s style) shows() bool { return s.back != 0 || s.attributes&visible != 0 }
-
 // sgr sets this style whatever came before.
 func (s style) sgr(b *strings.Builder) {
 	b.WriteString("\x1b[0")
@@ -89,13 +86,6 @@ type line struct {
 
 func (l line) cost() int { return lineCost + len(l.content) + 16*cap(l.spans) }
 
-func (l line) text(ansi bool) string {
-	if ansi {
-		return l.ansi()
-	}
-	return l.plain()
-}
-
 func (l line) plain() string {
 	if len(l.spans) == 0 {
 		return l.content
@@ -136,7 +126,10 @@ func (s *Screen) rendition() {
 			i = s.colour(group, i, end)
 			continue
 		case group[0] == 4 && len(group) > 1:
-			s.attribute(underlined, group[1] != 0)
+			s.pen.attributes &^= underlined
+			if group[1] != 0 {
+				s.pen.attributes |= underlined
+			}
 		case len(group) == 1:
 			s.pen.set(max(group[0], 0))
 		}
@@ -175,13 +168,6 @@ func (s *Screen) colour(group []int, i, end int) int {
 		return end
 	}
 	return end + used
-}
-
-func (s *Screen) attribute(a attributes, on bool) {
-	s.pen.attributes &^= a
-	if on {
-		s.pen.attributes |= a
-	}
 }
 
 // offs are the codes that take attributes away.

@@ -172,7 +172,7 @@ func TestAHistoryIsKeptAsItWasWished(t *testing.T) {
 			if c.want {
 				p, err := w.store.Read(closed.OutputID, output.Window{})
 				must(t, err)
-				if text := output.Render(p.Raw); !strings.HasPrefix(text, "first\n1\n2\n") || !strings.Contains(text, "\n300") {
+				if text := screen.Render(p.Raw); !strings.HasPrefix(text, "first\n1\n2\n") || !strings.Contains(text, "\n300") {
 					t.Errorf("%q", text)
 				}
 			}

@@ -1,4 +1,4 @@
-package output_test
+package screen
 
 import (
 	"bytes"
@@ -7,8 +7,6 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/multiollama/mcp-server/shell-exec/internal/output"
 )
 
 func TestWhatATerminalWouldShow(t *testing.T) {
@@ -83,7 +81,7 @@ func TestWhatATerminalWouldShow(t *testing.T) {
 		{"emoji", "👩‍👩‍👧 ok", "👩‍👩‍👧 ok"},
 		{"bytes that are no characters", "a\xff\xe3\x81b\xe3", "a\uFFFD\uFFFD\uFFFDb\uFFFD"},
 	} {
-		if got := output.Render([]byte(c.raw)); got != c.want {
+		if got := Render([]byte(c.raw)); got != c.want {
 			t.Errorf("%s: %q became %q, not %q", c.what, c.raw, got, c.want)
 		}
 	}
@@ -91,10 +89,10 @@ func TestWhatATerminalWouldShow(t *testing.T) {
 
 func TestALongLineIsNotCut(t *testing.T) {
 	for _, text := range []string{
-		strings.Repeat("x", 10*output.Columns), strings.Repeat("語", 3*output.Columns), strings.Repeat("x\t語", output.Columns),
-		strings.Repeat("e\u0301", 3*output.Columns), strings.Repeat("\u0301", 1<<16), strings.Repeat("a\n", 3*output.MostRows),
+		strings.Repeat("x", 10*renderWidth), strings.Repeat("語", 3*renderWidth), strings.Repeat("x\t語", renderWidth),
+		strings.Repeat("e\u0301", 3*renderWidth), strings.Repeat("\u0301", 1<<16), strings.Repeat("a\n", 3*renderRows),
 	} {
-		if got := output.Render([]byte(text)); got != text {
+		if got := Render([]byte(text)); got != text {
 			t.Errorf("%.20q… of %d bytes became %d bytes", text, len(text), len(got))
 		}
 	}
@@ -114,7 +112,7 @@ func TestFewBytesCannotAskForMuch(t *testing.T) {
 		raw := bytes.Repeat([]byte(part), size/len(part))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		got := output.Render(raw)
+		got := Render(raw)
 		runtime.ReadMemStats(&after)
 		if len(got) > 3*len(raw)+1<<17 {
 			t.Errorf("%q over and over: %d bytes became %d", part, len(raw), len(got))
@@ -134,7 +132,7 @@ func BenchmarkRender(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(raw)))
 			for b.Loop() {
-				output.Render(raw)
+				Render(raw)
 			}
 		})
 	}
@@ -151,25 +149,25 @@ func FuzzRender(f *testing.F) {
 	}
 	f.Add([]byte("\x1b[5;5Habc\x1b7\x1b[2A\x1b[J\x1b8\x1b[2J\x1b[9A\x1b[1J"), uint16(9))
 	f.Fuzz(func(t *testing.T, raw []byte, cut uint16) {
-		got := output.Render(raw)
+		got := Render(raw)
 		if !utf8.ValidString(got) || controls(got) {
 			t.Fatalf("%q became %q", raw, got)
 		}
 		at := int(cut) % (len(raw) + 1)
-		if parts := output.RenderParts(raw[:at], raw[at:]); parts != got {
+		if parts := render(raw[:at], raw[at:]); parts != got {
 			t.Fatalf("%q became %q, and cut at %d %q", raw, got, at, parts)
 		}
 		var bytewise [][]byte
 		for i := range raw {
 			bytewise = append(bytewise, raw[i:i+1])
 		}
-		if parts := output.RenderParts(bytewise...); parts != got {
+		if parts := render(bytewise...); parts != got {
 			t.Fatalf("%q became %q, and byte by byte %q", raw, got, parts)
 		}
 		if text := string([]rune(string(raw))); !controls(text) && text != got {
 			t.Fatalf("%q has no controls and became %q", text, got)
 		}
-		if again := output.Render([]byte(got)); again != got {
+		if again := Render([]byte(got)); again != got {
 			t.Fatalf("%q rendered again is %q", got, again)
 		}
 	})
