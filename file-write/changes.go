@@ -15,9 +15,10 @@ import (
 )
 
 var changesSpec = toolkit.Spec{
-	Name:    "list_changes",
-	Title:   "List changes",
-	Doc:     "List the changes that can be undone, the last one first: what was overwritten, edited, moved or deleted beneath the allowed directories.",
+	Name:  "list_changes",
+	Title: "List changes",
+	Doc: "List the changes that can be undone, the last one first: " +
+		"what was overwritten, edited, moved or deleted beneath the allowed directories.",
 	Toolset: "history",
 	Effect:  toolkit.Reads,
 }
@@ -64,29 +65,25 @@ func (w *writer) listChanges(ctx context.Context, in changesIn) (changesOut, err
 		}
 		f.Beneath = []string{p.Abs()}
 	}
-	return w.changes(f, in.Limit)
-}
-
-// allowed reports whether a path that was recorded is one that a client may name now: what
-// was written before a rule came is not told after it.
-func allowed(roots *confine.Roots, recorded string) bool {
-	return operators(roots, recorded).Abs() == recorded
-}
-
-func (w *writer) changes(f history.Filter, limit int) (changesOut, error) {
 	past, err := w.kept()
 	if err != nil {
 		return changesOut{}, err
 	}
 	found, err := past.List(f)
-	out := changesOut{Changes: make([]changeOut, 0, min(len(found), limit)), More: len(found) > limit}
-	for _, c := range found[:min(len(found), limit)] {
+	out := changesOut{Changes: make([]changeOut, 0, min(len(found), in.Limit)), More: len(found) > in.Limit}
+	for _, c := range found[:min(len(found), in.Limit)] {
 		out.Changes = append(out.Changes, changeOut{
 			ID: c.ID, Time: c.Time.UTC().Format(time.RFC3339), Path: c.Path, To: c.To, Op: c.Op, Tool: c.Tool,
 			Directory: c.Tree, Size: c.Bytes, SHA256: c.SHA256,
 		})
 	}
 	return out, err
+}
+
+// allowed reports whether a path that was recorded is one that a client may name now: what
+// was written before a rule came is not listed after it.
+func allowed(roots *confine.Roots, recorded string) bool {
+	return operators(roots, recorded).Abs() == recorded
 }
 
 // kept is the history, where there is one.

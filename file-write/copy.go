@@ -38,8 +38,16 @@ func (w *writer) copy(ctx context.Context, in copyIn) (moveOut, error) {
 		return moveOut{}, err // before anything is made for it
 	}
 	out := moveOut{Success: true, Source: from.String(), Destination: to.String(), verb: "Copied"}
-	for range mostTries {
-		err = w.withParents(ctx, to, func() error { return w.copyNew(ctx, from, to) })
+	for range maxTries {
+		err = w.withParents(ctx, to, func() error {
+			f, info, err := from.Open()
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			_, err = w.files.CreateFrom(ctx, to, f, replace.Options{Mode: info.Mode.Perm()})
+			return err
+		})
 		if !errors.Is(err, fault.Exists) || !in.Overwrite {
 			return out, onDirectory(from, to, err)
 		}
@@ -50,16 +58,6 @@ func (w *writer) copy(ctx context.Context, in copyIn) (moveOut, error) {
 		}
 	}
 	return moveOut{}, fault.New(fault.Unavailable, text.Escape(to.String())+" comes and goes all the time", "Try again later")
-}
-
-func (w *writer) copyNew(ctx context.Context, from, to confine.Path) error {
-	f, info, err := from.Open()
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	_, err = w.files.CreateFrom(ctx, to, f, replace.Options{Mode: info.Mode.Perm()})
-	return err
 }
 
 func (w *writer) copyOver(ctx context.Context, from, to confine.Path) (changeID string, err error) {

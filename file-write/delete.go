@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/multiollama/mcp-server/file-write/internal/tree"
+	"github.com/multiollama/mcp-server/file-write/internal/history"
 	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/replace"
@@ -42,45 +42,34 @@ func (w *writer) delete(ctx context.Context, in deleteIn) (deleteOut, error) {
 	}
 	out := deleteOut{Success: true, Path: p.String()}
 	u := w.undoing(ctx, "delete", p)
-	if isDirectory(p) {
-		err = w.deleteTree(ctx, p, u, in.Recursive, &out)
+	top, err := p.Stat() // what cannot be seen is no directory
+	if err == nil && top.Type == confine.Directory {
+		u.change.Tree = true
+		err = w.files.RemoveTree(ctx, p, func(d *confine.Dir, all replace.Tree) error {
+			if !in.Recursive && all.Files+all.Dirs+all.Links > 0 {
+				return fault.New(fault.ParamInvalid,
+					fmt.Sprintf("%s is not empty: it holds %d files, %d directories and %d links", text.Escape(out.Path), all.Files, all.Dirs, all.Links),
+					"Set recursive to delete all of it").With("path", out.Path)
+			}
+			out.Files, out.Written = all.Files, all.Bytes
+			packed := history.Reader(ctx, d)
+			defer packed.Close()
+			if err := u.keep(ctx, packed, top); err != nil {
+				return err
+			}
+			if kept := packed.Count(); kept.Files != all.Files || kept.Dirs != all.Dirs || kept.Links != all.Links {
+				return fault.New(fault.Unavailable, text.Escape(out.Path)+" changed while it was kept", "Try again").With("path", out.Path)
+			}
+			return nil
+		})
 	} else {
 		err = w.files.Remove(ctx, p, func(f *os.File, info confine.Info) error {
 			out.Files, out.Written = 1, info.Size
-			return u.keep(f, info)
+			return u.keep(ctx, f, info)
 		})
 	}
-	out.TrashID = u.ended(err)
+	out.TrashID = u.ended(ctx, err)
 	return out, err
-}
-
-func (w *writer) deleteTree(ctx context.Context, p confine.Path, u *undo, recursive bool, out *deleteOut) error {
-	u.change.Tree = true
-	top, err := p.Stat()
-	if err != nil {
-		return err
-	}
-	return w.files.RemoveTree(ctx, p, func(d *confine.Dir, all replace.Tree) error {
-		if !recursive && all.Files+all.Dirs+all.Links > 0 {
-			return fault.New(fault.ParamInvalid, fmt.Sprintf("%s is not empty: it holds %d files, %d directories and %d links", text.Escape(p.String()), all.Files, all.Dirs, all.Links),
-				"Set recursive to delete all of it").With("path", p.String())
-		}
-		out.Files, out.Written = all.Files, all.Bytes
-		packed := tree.Reader(ctx, d)
-		defer packed.Close()
-		if err := u.keep(packed, top); err != nil {
-			return err
-		}
-		return whole(p, packed.Count(), all)
-	})
-}
-
-// whole refuses to let go of more than was kept.
-func whole(p confine.Path, kept tree.Count, all replace.Tree) error {
-	if kept.Files == all.Files && kept.Dirs == all.Dirs && kept.Links == all.Links {
-		return nil
-	}
-	return fault.New(fault.Unavailable, text.Escape(p.String())+" changed while it was kept", "Try again").With("path", p.String())
 }
 
 // Text is what happened in a line.

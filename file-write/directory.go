@@ -61,17 +61,13 @@ func (w *writer) listAllowed(ctx context.Context, _ allowedIn) (command.Director
 	return command.ListDirectories(ctx, w.scope, "write")
 }
 
-// isDirectory says whether a directory is there. What cannot be seen is none.
-func isDirectory(p confine.Path) bool {
-	info, err := p.Stat()
-	return err == nil && info.Type == confine.Directory
-}
-
-// onDirectory is a better word for why nothing went to a destination that is a
-// directory.
+// onDirectory explains why nothing went to a destination that is a directory.
 func onDirectory(from, to confine.Path, err error) error {
 	refused := errors.Is(err, fault.Exists) || errors.Is(err, fault.ParamInvalid)
-	if !refused || from.Abs() == to.Abs() || !isDirectory(to) {
+	if !refused || from.Abs() == to.Abs() {
+		return err
+	}
+	if info, failed := to.Stat(); failed != nil || info.Type != confine.Directory {
 		return err
 	}
 	return fault.New(fault.Exists, text.Escape(to.String())+" is a directory that exists",

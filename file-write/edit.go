@@ -13,9 +13,10 @@ import (
 )
 
 var editSpec = toolkit.Spec{
-	Name:        "edit_file",
-	Title:       "Edit a file",
-	Doc:         "Replace text in a file: old_string by new_string, literally, where it stands exactly once; or several edits in order, all or none. Encoding and line ends stay; \\n matches any line end.",
+	Name:  "edit_file",
+	Title: "Edit a file",
+	Doc: "Replace text in a file: old_string by new_string, literally, where it stands exactly once; or several edits in order, all or none. " +
+		"Encoding and line ends stay; \\n matches any line end.",
 	Toolset:     "edit",
 	Effect:      toolkit.Writes,
 	Destructive: true,
@@ -68,14 +69,28 @@ func (w *writer) edit(ctx context.Context, in editIn) (editOut, error) {
 		if err := expect(p, in.Expected, old); err != nil {
 			return nil, err
 		}
-		return out.apply(p, old, edits)
+		found := detect(old)
+		if err := refuseBinary(found); err != nil {
+			return nil, err
+		}
+		done, err := edit.Apply(old, found.Encoding, edits, replace.MaxBytes)
+		if err != nil {
+			return nil, err
+		}
+		out.Replacements = done.Replacements
+		out.Diff, out.DiffCut = difference(p, found, old, done.Content)
+		out.enc, out.before, out.after = found.Encoding, old, done.Content
+		return done.Content, nil
 	})
 	out.SHA256, out.ChangeID, out.Note = done.SHA256, done.ChangeID, done.Note
 	return out, err
 }
 
-// list is the edits that the client means, by either of the two ways to say it.
+// list returns the edits that the client gave in one of the two ways.
 func (in editIn) list() ([]edit.Edit, error) {
+	missing := func(name string) error {
+		return fault.New(fault.ParamMissing, "the parameter "+name+" is missing", "Give old_string and new_string, or edits").With("parameter", name)
+	}
 	single := in.Old != nil || in.New != nil || in.All || in.Count != 0
 	switch {
 	case single && in.Edits != nil:
@@ -93,37 +108,13 @@ func (in editIn) list() ([]edit.Edit, error) {
 		if e.Old == e.New {
 			return nil, fault.New(fault.ParamInvalid, "old_string and new_string are the same", "Leave out an edit that changes nothing").With("edit", i+1)
 		}
-		edits[i] = edit.Edit{Old: e.Old, New: e.New, All: e.All, Count: e.Count}
+		edits[i] = edit.Edit(e)
 	}
 	return edits, nil
 }
 
-func missing(name string) error {
-	return fault.New(fault.ParamMissing, "the parameter "+name+" is missing", "Give old_string and new_string, or edits").With("parameter", name)
-}
-
-// apply makes the edits of a content and tells what they did.
-func (o *editOut) apply(p confine.Path, old []byte, edits []edit.Edit) ([]byte, error) {
-	found := detect(old)
-	if err := refuseBinary(found); err != nil {
-		return nil, err
-	}
-	enc := found.Encoding
-	done, err := edit.Apply(old, enc, edits, replace.MaxBytes)
-	if err != nil {
-		return nil, err
-	}
-	o.Replacements = done.Replacements
-	o.Diff, o.DiffCut = difference(p, found, old, done.Content)
-	o.enc, o.before, o.after = enc, old, done.Content
-	return done.Content, nil
-}
-
 // Text is what happened in a line, and the difference.
 func (o editOut) Text() string {
-	s := fmt.Sprintf("Edited: %s (replacements: %d, sha256 %s)\n", text.Escape(o.Path), o.Replacements, o.SHA256)
-	if o.DryRun {
-		s = "[dry run, nothing was changed] " + s
-	}
-	return s + lines(o.Note) + o.Diff + cutNote(o.DiffCut)
+	line := fmt.Sprintf("Edited: %s (replacements: %d, sha256 %s)", text.Escape(o.Path), o.Replacements, o.SHA256)
+	return report(line, o.DryRun, o.Note, o.Diff, o.DiffCut)
 }

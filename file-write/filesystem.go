@@ -12,9 +12,9 @@ import (
 )
 
 // The vocabulary of @modelcontextprotocol/server-filesystem: names, parameters and
-// result texts of its writing tools (version 2026.8). Where that server has a fault
-// (the first of two matches is taken, CRLF is rewritten, indentation is guessed) ours
-// refuses or does right; the README has the table of differences.
+// result texts of its writing tools (version 2026.8). Where that server is wrong (it
+// takes the first of two matches, rewrites CRLF, guesses indentation) ours refuses or
+// does right; the README has the table of differences.
 
 var (
 	fsWriteSpec = toolkit.Spec{
@@ -64,6 +64,11 @@ type fsChange struct {
 	New string `json:"newText" content:"true" doc:"Text to replace with"`
 }
 
+// fsRange is the line that a hunk begins with; no line of a text begins like it.
+var fsRange = regexp.MustCompile(`(?m)^@@ -\d+(,\d+)? \+\d+(,\d+)? @@$`)
+
+// fsEdit returns a difference with the head, the four lines of context and the ranges of
+// the npm package diff, as a Markdown block that nothing in it ends.
 func (w *writer) fsEdit(ctx context.Context, in fsEditIn) (fsOut, error) {
 	if len(in.Edits) == 0 {
 		return fsOut{}, fault.New(fault.ParamInvalid, "there are no edits", "Give at least one")
@@ -77,44 +82,33 @@ func (w *writer) fsEdit(ctx context.Context, in fsEditIn) (fsOut, error) {
 		return fsOut{}, err
 	}
 	out, err := w.edit(ctx, editIn{Path: in.Path, Edits: edits, DryRun: in.DryRun})
-	return fsOut{fenced(fsDiff(p.Abs(), readable(out.enc, out.before), readable(out.enc, out.after)))}, err
-}
+	if err != nil {
+		return fsOut{}, err
+	}
 
-// fsDiffBytes bounds a difference where the whole of it is the answer.
-const fsDiffBytes = 1 << 20
-
-// fsDiff has the head, the four lines of context and the ranges of the npm package
-// diff.
-func fsDiff(name string, before, after []byte) string {
-	body, cut := diff.Unified("a", "b", before, after, 4, fsDiffBytes)
+	const maxBytes = 1 << 20 // where the whole difference is the result
+	body, cut := diff.Unified("a", "b", readable(out.enc, out.before), readable(out.enc, out.after), 4, maxBytes)
 	if i := strings.Index(body, "@@"); i >= 0 {
-		body = fsRange.ReplaceAllStringFunc(body[i:], fsCounted)
+		body = fsRange.ReplaceAllStringFunc(body[i:], func(line string) string {
+			ranges := strings.Fields(line)
+			for i, r := range ranges[1:3] {
+				if !strings.Contains(r, ",") { // POSIX leaves out the count 1
+					ranges[1+i] += ",1"
+				}
+			}
+			return strings.Join(ranges, " ")
+		})
 	}
-	name = text.Escape(name)
-	return "Index: " + name + "\n" + strings.Repeat("=", 67) + "\n--- " + name + "\toriginal\n+++ " + name + "\tmodified\n" + body + cutNote(cut)
-}
-
-// fsRange is the line that a hunk begins with; no line of a text begins like it.
-var fsRange = regexp.MustCompile(`(?m)^@@ -\d+(,\d+)? \+\d+(,\d+)? @@$`)
-
-// fsCounted is such a line with the count 1 where POSIX leaves it out.
-func fsCounted(line string) string {
-	ranges := strings.Fields(line)
-	for i, r := range ranges[1:3] {
-		if !strings.Contains(r, ",") {
-			ranges[1+i] += ",1"
-		}
+	name := text.Escape(p.Abs())
+	body = "Index: " + name + "\n" + strings.Repeat("=", 67) + "\n--- " + name + "\toriginal\n+++ " + name + "\tmodified\n" + body
+	if cut {
+		body += cutNote
 	}
-	return strings.Join(ranges, " ")
-}
-
-// fenced is a difference as a Markdown block that nothing in it ends.
-func fenced(diff string) string {
 	fence := "```"
-	for strings.Contains(diff, fence) {
+	for strings.Contains(body, fence) {
 		fence += "`"
 	}
-	return fence + "diff\n" + diff + fence + "\n\n"
+	return fsOut{fence + "diff\n" + body + fence + "\n\n"}, nil
 }
 
 type fsPathIn struct {

@@ -11,9 +11,10 @@ import (
 )
 
 var moveSpec = toolkit.Spec{
-	Name:        "move_file",
-	Title:       "Move or rename",
-	Doc:         "Move or rename a file or directory. destination is its new path, not the directory to put it into; missing directories are made.",
+	Name:  "move_file",
+	Title: "Move or rename",
+	Doc: "Move or rename a file or directory. destination is its new path, not the directory to put it into; " +
+		"missing directories are made.",
 	Toolset:     "manage",
 	Effect:      toolkit.Writes,
 	Destructive: true,
@@ -64,30 +65,17 @@ func (w *writer) pair(ctx context.Context, source, destination string) (from, to
 func (w *writer) rename(ctx context.Context, from, to confine.Path, overwrite bool) (moveOut, error) {
 	back, lost := w.undoing(ctx, "move", from), w.undoing(ctx, "overwrite", to)
 	back.change.To = to.Abs()
-	if err := back.announce(); err != nil {
+	if err := back.keep(ctx, nil, confine.Info{}); err != nil {
 		return moveOut{}, err
 	}
 	res, err := w.files.Move(ctx, from, to, replace.MoveOptions{
 		Overwrite: overwrite,
-		Replaced:  func(f *os.File, info confine.Info) error { return lost.keep(f, info) },
+		Replaced:  func(f *os.File, info confine.Info) error { return lost.keep(ctx, f, info) },
 	})
 	return moveOut{
 		Success: err == nil, Source: from.String(), Destination: to.String(), verb: "Moved",
-		Replaced: res.Replaced, ChangeID: back.ended(err), ReplacedID: lost.ended(err),
+		Replaced: res.Replaced, ChangeID: back.ended(ctx, err), ReplacedID: lost.ended(ctx, err),
 	}, err
-}
-
-// announce keeps that a move is about to happen. It loses nothing, so there is no
-// content to keep.
-func (u *undo) announce() error {
-	if u.past == nil {
-		return nil
-	}
-	c := u.change
-	c.Existed = true
-	c, err := u.past.Keep(u.ctx, c, nil)
-	u.change.ID = c.ID
-	return err
 }
 
 // Text is what happened in a line.

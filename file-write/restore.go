@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"github.com/multiollama/mcp-server/file-write/internal/history"
-	"github.com/multiollama/mcp-server/file-write/internal/tree"
 	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/replace"
@@ -55,20 +54,43 @@ func (w *writer) restore(ctx context.Context, in restoreIn) (restoreOut, error) 
 		return restoreOut{}, err
 	}
 	toolkit.Touches(ctx, p.Abs())
-	out := restoreOut{Success: true, Path: p.String(), DryRun: in.DryRun}
-	switch {
-	case c.To != "":
-		err = w.moveBack(ctx, p, c, &out)
-	case c.Tree:
-		err = w.restoreTree(ctx, p, c, &out)
-	default:
-		err = w.restoreFile(ctx, p, c, &out)
+	out := &restoreOut{Success: true, Path: p.String(), DryRun: in.DryRun}
+	if c.To != "" {
+		err = w.moveBack(ctx, p, c, out)
+		return *out, err
 	}
-	return out, err
+
+	// What was kept is read to its end first: only then is it known to be intact.
+	large := c.Tree || c.Bytes > replace.MaxBytes
+	var content []byte
+	if c.Tree {
+		if _, err := p.Stat(); err == nil {
+			return *out, exists(p, nil)
+		}
+	}
+	kept, _, err := past.Content(c.ID)
+	if err != nil {
+		return *out, err
+	}
+	if large {
+		_, err = io.Copy(io.Discard, kept)
+	} else {
+		content, err = io.ReadAll(kept)
+	}
+	if err = errors.Join(err, kept.Close()); err != nil {
+		return *out, err
+	}
+
+	if large {
+		err = w.restoreLarge(ctx, p, c, out)
+	} else {
+		err = w.restoreFile(ctx, p, c, content, out)
+	}
+	return *out, err
 }
 
-// recorded judges a path that was recorded like any other. The client has named the
-// change only, so a refusal does not tell the path.
+// recorded checks a path that was recorded like any other. The client has named the
+// change only, so a refusal does not name the path.
 func (w *writer) recorded(ctx context.Context, path string) (confine.Path, error) {
 	roots, err := w.scope.Roots(ctx)
 	if err != nil {
@@ -106,50 +128,55 @@ func (w *writer) moveBack(ctx context.Context, p confine.Path, c history.Change,
 	})
 }
 
-// restoreTree unpacks a directory where none is. What was kept is read to its end
-// first: only then is it known to be whole.
-func (w *writer) restoreTree(ctx context.Context, p confine.Path, c history.Change, out *restoreOut) error {
-	if _, err := p.Stat(); err == nil {
-		return exists(p, nil)
+// restoreLarge unpacks a directory, or puts back a file that is too large to be compared
+// with another, where nothing is.
+func (w *writer) restoreLarge(ctx context.Context, p confine.Path, c history.Change, out *restoreOut) error {
+	if out.DryRun && c.Tree {
+		return nil
 	}
-	if err := w.verified(c); err != nil || out.DryRun {
+	if out.DryRun {
+		out.Files = 1
+		return w.wouldCreate(p, nil)
+	}
+	if c.Tree {
+		packed, _, err := w.past.Content(c.ID)
+		if err != nil {
+			return err
+		}
+		defer packed.Close()
+		count, err := history.Unpack(ctx, packed, p, c.Mode.Perm(), w.files)
+		out.Files = count.Files
+		if count.Executable > 0 {
+			out.Note = "Files that could be executed cannot be any more: this server sets no executable bit."
+		}
 		return err
 	}
-	packed, _, err := w.past.Content(c.ID)
-	if err != nil {
+	out.Files = 1
+	return w.withParents(ctx, p, func() error {
+		content, _, err := w.past.Content(c.ID)
+		if err != nil {
+			return err
+		}
+		defer content.Close()
+		res, err := w.files.CreateFrom(ctx, p, content, replace.Options{Mode: c.Mode.Perm()})
+		out.SHA256 = res.SHA256
+		out.executable(c)
 		return err
-	}
-	defer packed.Close()
-	count, err := tree.Unpack(ctx, packed, p, c.Mode.Perm(), w.files)
-	out.Files = count.Files
-	if count.Executable > 0 {
-		out.Note = "Files that could be executed cannot be any more: this server sets no executable bit."
-	}
-	return err
-}
-
-func (w *writer) verified(c history.Change) error {
-	content, _, err := w.past.Content(c.ID)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(io.Discard, content)
-	return errors.Join(err, content.Close())
+	})
 }
 
 // restoreFile puts a file's content back, in the place of what is there now or where
 // nothing is.
-func (w *writer) restoreFile(ctx context.Context, p confine.Path, c history.Change, out *restoreOut) error {
+func (w *writer) restoreFile(ctx context.Context, p confine.Path, c history.Change, content []byte, out *restoreOut) error {
 	out.Files = 1
-	if c.Bytes > replace.MaxBytes {
-		return w.restoreLarge(ctx, p, c, out)
-	}
-	content, err := w.content(c)
-	if err != nil {
-		return err
-	}
-	for range mostTries {
-		err = w.restoreOver(ctx, p, content, out)
+	var err error
+	for range maxTries {
+		var done changed
+		done, err = w.change(ctx, "restore", p, out.DryRun, func(old []byte, _ confine.Info) ([]byte, error) {
+			out.Diff, out.DiffCut = difference(p, detect(old), old, content)
+			return content, nil
+		})
+		out.SHA256, out.ChangeID = done.SHA256, done.ChangeID
 		if !errors.Is(err, fault.NotFound) {
 			return err
 		}
@@ -170,47 +197,6 @@ func (w *writer) restoreFile(ctx context.Context, p confine.Path, c history.Chan
 	return err
 }
 
-// content is what was kept, read to its end and so known to be whole.
-func (w *writer) content(c history.Change) ([]byte, error) {
-	r, _, err := w.past.Content(c.ID)
-	if err != nil {
-		return nil, err
-	}
-	content, err := io.ReadAll(r)
-	return content, errors.Join(err, r.Close())
-}
-
-func (w *writer) restoreOver(ctx context.Context, p confine.Path, content []byte, out *restoreOut) error {
-	done, err := w.change(ctx, "restore", p, out.DryRun, func(old []byte, _ confine.Info) ([]byte, error) {
-		out.Diff, out.DiffCut = difference(p, detect(old), old, content)
-		return content, nil
-	})
-	out.SHA256, out.ChangeID = done.SHA256, done.ChangeID
-	return err
-}
-
-// restoreLarge puts back a file that is too large to be compared with another, where
-// nothing is.
-func (w *writer) restoreLarge(ctx context.Context, p confine.Path, c history.Change, out *restoreOut) error {
-	if err := w.verified(c); err != nil {
-		return err
-	}
-	if out.DryRun {
-		return w.wouldCreate(p, nil)
-	}
-	return w.withParents(ctx, p, func() error {
-		r, _, err := w.past.Content(c.ID)
-		if err != nil {
-			return err
-		}
-		defer r.Close()
-		res, err := w.files.CreateFrom(ctx, p, r, replace.Options{Mode: c.Mode.Perm()})
-		out.SHA256 = res.SHA256
-		out.executable(c)
-		return err
-	})
-}
-
 func (o *restoreOut) executable(c history.Change) {
 	if c.Mode&0o111 != 0 {
 		o.Note = "It could be executed and cannot be any more: this server sets no executable bit."
@@ -223,8 +209,5 @@ func (o restoreOut) Text() string {
 	if o.From != "" {
 		s += " from " + text.Escape(o.From)
 	}
-	if o.DryRun {
-		s = "[dry run, nothing was changed] " + s
-	}
-	return s + "\n" + lines(o.Note) + o.Diff + cutNote(o.DiffCut)
+	return report(s, o.DryRun, o.Note, o.Diff, o.DiffCut)
 }

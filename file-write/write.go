@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -17,9 +18,10 @@ import (
 )
 
 var writeSpec = toolkit.Spec{
-	Name:        "file_write",
-	Title:       "Write a file",
-	Doc:         "Create a text file, or with overwrite replace one, or with append add to its end. An existing file keeps its encoding and permissions.",
+	Name:  "file_write",
+	Title: "Write a file",
+	Doc: "Create a text file, or with overwrite replace one, or with append add to its end. " +
+		"An existing file keeps its encoding and permissions.",
 	Toolset:     "write",
 	Effect:      toolkit.Writes,
 	Destructive: true,
@@ -50,8 +52,8 @@ type writeOut struct {
 	Note     string `json:"note,omitempty"`
 }
 
-// mostTries is how often a write is begun anew because the file came or went.
-const mostTries = 8
+// maxTries is how often a write is begun again because the file came or went.
+const maxTries = 8
 
 func (w *writer) write(ctx context.Context, in writeIn) (writeOut, error) {
 	p, err := w.path(ctx, in.Path)
@@ -63,11 +65,12 @@ func (w *writer) write(ctx context.Context, in writeIn) (writeOut, error) {
 	}
 	if !in.Overwrite && !in.Append {
 		if in.Expected != "" {
-			return writeOut{}, fault.New(fault.ParamInvalid, "expected_sha256 is given, and nothing is to be replaced", "Leave it out, or set overwrite or append")
+			return writeOut{}, fault.New(fault.ParamInvalid, "expected_sha256 is given, and nothing is to be replaced",
+				"Leave it out, or set overwrite or append")
 		}
 		return w.create(ctx, p, in)
 	}
-	for range mostTries {
+	for range maxTries {
 		out, err := w.rewrite(ctx, p, in)
 		if !errors.Is(err, fault.NotFound) || in.Expected != "" {
 			return out, err
@@ -79,14 +82,14 @@ func (w *writer) write(ctx context.Context, in writeIn) (writeOut, error) {
 	return writeOut{}, fault.New(fault.Unavailable, "the file comes and goes all the time", "Try again later").With("path", p.String())
 }
 
-// create makes a new file. Why it is refused where there is one is told by package
-// replace, which also decides: a look beforehand could be wrong by then.
+// create makes a new file. Package replace decides whether there is one, and why it is
+// refused: a look beforehand could be wrong by then.
 func (w *writer) create(ctx context.Context, p confine.Path, in writeIn) (writeOut, error) {
-	enc, err := encodingOr(in.Encoding, "utf-8")
+	enc, err := text.Lookup(cmp.Or(in.Encoding, "utf-8"))
 	if err != nil {
 		return writeOut{}, err
 	}
-	content, err := enc.Encode(in.Content, marked(enc))
+	content, err := enc.Encode(in.Content, needsMark(enc))
 	if err != nil {
 		return writeOut{}, err
 	}
@@ -95,9 +98,9 @@ func (w *writer) create(ctx context.Context, p confine.Path, in writeIn) (writeO
 		out.Written, out.SHA256 = int64(len(content)), hashOf(content)
 		return out, w.wouldCreate(p, content)
 	}
-	var res replace.Result
-	do := func() (err error) {
-		res, err = w.files.Create(ctx, p, content, replace.Options{})
+	do := func() error {
+		res, err := w.files.Create(ctx, p, content, replace.Options{})
+		out.Written, out.SHA256 = res.Bytes, res.SHA256
 		return err
 	}
 	if in.Parents {
@@ -108,11 +111,14 @@ func (w *writer) create(ctx context.Context, p confine.Path, in writeIn) (writeO
 	if errors.Is(err, fault.Exists) && !in.Overwrite && !in.Append {
 		err = exists(p, err)
 	}
-	out.Written, out.SHA256 = res.Bytes, res.SHA256
 	return out, err
 }
 
-// wouldCreate says what Create would refuse, as far as that can be seen beforehand.
+// needsMark reports whether a new file in an encoding gets a byte-order mark: where nothing
+// else shows which of two it is in.
+func needsMark(enc text.Encoding) bool { return len(enc.BOM()) > 0 && !enc.IsUTF8() }
+
+// wouldCreate returns what Create would refuse, as far as that can be seen beforehand.
 func (w *writer) wouldCreate(p confine.Path, content []byte) error {
 	if _, err := p.Stat(); err == nil {
 		return exists(p, nil)
@@ -161,15 +167,21 @@ func (w *writer) rewrite(ctx context.Context, p confine.Path, in writeIn) (write
 }
 
 // over is what the file will hold in place of old, or after it. The encoding and the
-// byte-order mark of old stay unless another encoding was asked for.
+// byte-order mark of old stay unless another encoding was asked for; in place of what is
+// not text it is UTF-8.
 func (in writeIn) over(found text.Detected, old []byte) (text.Encoding, []byte, error) {
-	enc, bom := over(found, old)
-	if in.Encoding != "" && !in.Append {
-		var err error
+	enc, bom := found.Encoding, false
+	var err error
+	switch {
+	case in.Encoding != "" && !in.Append:
 		if enc, err = text.Lookup(in.Encoding); err != nil {
 			return enc, nil, err
 		}
-		bom = marked(enc)
+		bom = needsMark(enc)
+	case found.Binary:
+		enc, _ = text.Lookup("utf-8") // always there
+	default:
+		bom = enc.HasBOM(old)
 	}
 	if !in.Append {
 		content, err := enc.Encode(in.Content, bom)
@@ -210,26 +222,9 @@ func (o writeOut) Text() string {
 	case o.Diff == "" && !o.DiffCut:
 		did = "Left as it is"
 	}
-	s := fmt.Sprintf("%s: %s (%d bytes written, sha256 %s)\n", did, text.Escape(o.Path), o.Written, o.SHA256)
-	if o.DryRun {
-		s = "[dry run, nothing was changed] " + s
-	}
-	return s + lines(o.Note) + o.Diff + cutNote(o.DiffCut)
+	line := fmt.Sprintf("%s: %s (%d bytes written, sha256 %s)", did, text.Escape(o.Path), o.Written, o.SHA256)
+	return report(line, o.DryRun, o.Note, o.Diff, o.DiffCut)
 }
 
 // Bytes is recorded in the audit log.
 func (o writeOut) Bytes() int64 { return o.Written }
-
-func lines(s string) string {
-	if s == "" {
-		return ""
-	}
-	return s + "\n"
-}
-
-func cutNote(cut bool) string {
-	if !cut {
-		return ""
-	}
-	return "[the rest of the difference is left out]\n"
-}

@@ -3,7 +3,7 @@ package history
 import "context"
 
 // Bound makes the limits that have no setting small enough to be reached.
-func (s *Store) Bound(changes, deadLines int) { s.most, s.slack = changes, deadLines }
+func (s *Store) Bound(changes, deadLines int) { s.maxChanges, s.maxDead = changes, deadLines }
 
 // Lost counts the changes of the index whose content is not there; List hides them.
 func (s *Store) Lost() (n int, err error) {

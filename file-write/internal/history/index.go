@@ -14,10 +14,12 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/multiollama/mcp-server/shared/fault"
 )
 
 // index is what the lines of the index file say. Its order is the order in which
-// changes were kept, whatever the clock said.
+// changes were kept, whatever the clock was.
 type index struct {
 	head    []byte         // the first line: a rewritten index has another one
 	size    int64          // bytes of the file that were read
@@ -29,70 +31,41 @@ type index struct {
 }
 
 // line is one line of the file. The sum finds damage that is still JSON: a changed
-// letter in a path would put a content back in the wrong place.
+// letter in a path would restore a content to the wrong place.
 type line struct {
 	Sum   string          `json:"sum"` // of Entry's bytes
 	Entry json.RawMessage `json:"entry"`
 }
 
-// entry is one of the three things that a line tells.
+// entry is one of the three things that a line says.
 type entry struct {
 	Generation string   `json:"generation,omitempty"`
 	Kept       *record  `json:"kept,omitempty"`
 	Gone       []string `json:"gone,omitempty"` // ids
 }
 
-// record is a Change in the file.
+// record is a Change in the file. The bytes are there where a path is not UTF-8, which
+// JSON cannot hold.
 type record struct {
-	ID        string    `json:"id"`
-	Time      time.Time `json:"time"`
-	Path      string    `json:"path"`
-	PathBytes []byte    `json:"path_bytes,omitempty"` // where the path is not UTF-8, which JSON cannot hold
-	To        string    `json:"to,omitempty"`
-	ToBytes   []byte    `json:"to_bytes,omitempty"` // like PathBytes
-	Op        string    `json:"op"`
-	Tool      string    `json:"tool"`
-	RequestID string    `json:"request_id"`
-	SHA256    string    `json:"sha256"`
-	Bytes     int64     `json:"bytes"`
-	Mode      uint32    `json:"mode"`
-	Existed   bool      `json:"existed"`
-	Tree      bool      `json:"tree,omitempty"`
+	Change
+	PathBytes []byte `json:"path_bytes,omitempty"`
+	ToBytes   []byte `json:"to_bytes,omitempty"`
 }
 
 func recordOf(c Change) *record {
-	return &record{ID: c.ID, Time: c.Time, Path: c.Path, PathBytes: unspeakable(c.Path), To: c.To, ToBytes: unspeakable(c.To),
-		Op: c.Op, Tool: c.Tool, RequestID: c.RequestID, SHA256: c.SHA256, Bytes: c.Bytes, Mode: uint32(c.Mode), Existed: c.Existed, Tree: c.Tree}
-}
-
-// unspeakable is the bytes of a name that JSON cannot hold, nil of any other.
-func unspeakable(name string) []byte {
-	if utf8.ValidString(name) {
-		return nil
+	r := &record{Change: c}
+	if !utf8.ValidString(c.Path) {
+		r.PathBytes = []byte(c.Path)
 	}
-	return []byte(name)
-}
-
-func (r *record) change() Change {
-	c := Change{ID: r.ID, Time: r.Time, Path: r.Path, To: r.To, Op: r.Op, Tool: r.Tool, RequestID: r.RequestID,
-		SHA256: r.SHA256, Bytes: r.Bytes, Mode: fs.FileMode(r.Mode), Existed: r.Existed, Tree: r.Tree}
-	if r.PathBytes != nil {
-		c.Path = string(r.PathBytes)
+	if !utf8.ValidString(c.To) {
+		r.ToBytes = []byte(c.To)
 	}
-	if r.ToBytes != nil {
-		c.To = string(r.ToBytes)
-	}
-	return c
-}
-
-// valid says that the names of r can be used as names: nothing else from the file is.
-func (r *record) valid() bool {
-	return validID(r.ID) && r.Bytes >= 0 && (validSum(r.SHA256) || r.SHA256 == "" && !r.change().holds())
+	return r
 }
 
 func newID() string { return strings.ToLower(rand.Text()) }
 
-// validID says whether id looks like one of newID's.
+// validID reports whether id looks like one of newID's.
 func validID(id string) bool {
 	return len(id) == 26 && strings.Trim(id, "abcdefghijklmnopqrstuvwxyz234567") == ""
 }
@@ -113,13 +86,23 @@ func encode(e entry) ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-func decode(b []byte) (entry, bool) {
+// decode checks the names of a change: nothing else from the file is used as a name.
+func decode(b []byte) (e entry, ok bool) {
 	var l line
-	var e entry
 	if json.Unmarshal(b, &l) != nil || l.Sum != sumOf(l.Entry) || json.Unmarshal(l.Entry, &e) != nil {
 		return entry{}, false
 	}
-	return e, e.Kept == nil || e.Kept.valid()
+	r := e.Kept
+	if r == nil {
+		return e, true
+	}
+	if r.PathBytes != nil {
+		r.Path = string(r.PathBytes)
+	}
+	if r.ToBytes != nil {
+		r.To = string(r.ToBytes)
+	}
+	return e, validID(r.ID) && r.Bytes >= 0 && (validSum(r.SHA256) || r.SHA256 == "" && !r.holds())
 }
 
 // read takes in whole lines that follow what was read so far. A damaged one hides no
@@ -132,73 +115,80 @@ func (ix *index) read(lines []byte) {
 		case !ok:
 			ix.damaged = append(ix.damaged, bytes.Clone(l))
 		case e.Kept != nil:
-			ix.add(e.Kept.change())
+			ix.kept = append(ix.kept, e.Kept.Change)
+			ix.count(e.Kept.Change, 1)
 		case len(e.Gone) > 0:
-			ix.remove(e.Gone)
+			gone := make(map[string]bool, len(e.Gone))
+			for _, id := range e.Gone {
+				gone[id] = true
+			}
+			ix.dead++
+			ix.kept = slices.DeleteFunc(ix.kept, func(c Change) bool {
+				if gone[c.ID] {
+					ix.dead++
+					ix.count(c, -1)
+				}
+				return gone[c.ID]
+			})
 		}
 	}
 }
 
-func (ix *index) add(c Change) {
-	ix.kept = append(ix.kept, c)
+// count adds n to the changes that have the content of c.
+func (ix *index) count(c Change, n int) {
 	if !c.holds() {
 		return
 	}
 	if ix.refs == nil {
 		ix.refs = map[string]int{}
 	}
-	ix.refs[c.SHA256]++
-	if ix.refs[c.SHA256] == 1 {
+	before := ix.refs[c.SHA256]
+	ix.refs[c.SHA256] = before + n
+	switch {
+	case before == 0:
 		ix.bytes += c.Bytes
-	}
-}
-
-func (ix *index) remove(ids []string) {
-	gone := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		gone[id] = true
-	}
-	ix.dead++
-	ix.kept = slices.DeleteFunc(ix.kept, func(c Change) bool {
-		if !gone[c.ID] {
-			return false
-		}
-		ix.dead++
-		ix.release(c)
-		return true
-	})
-}
-
-func (ix *index) release(c Change) {
-	if !c.holds() {
-		return
-	}
-	ix.refs[c.SHA256]--
-	if ix.refs[c.SHA256] == 0 {
+	case before+n == 0:
 		delete(ix.refs, c.SHA256)
 		ix.bytes -= c.Bytes
 	}
 }
 
-func (ix *index) find(id string) (Change, bool) {
+func (ix *index) get(id string) (Change, error) {
+	if !validID(id) {
+		return Change{}, fault.New(fault.ParamMalformed, "this is not the id of a change",
+			"Use an id as it was listed: 26 small letters and digits")
+	}
 	i := slices.IndexFunc(ix.kept, func(c Change) bool { return c.ID == id })
 	if i < 0 {
-		return Change{}, false
+		return Change{}, fault.New(fault.NotFound, "the history has no change with this id, or no longer",
+			"List the changes to see what is there").With("id", id)
 	}
-	return ix.kept[i], true
+	return ix.kept[i], nil
 }
 
-// look reads what was added to the index since the last look, or all of it where it
-// was rewritten. The lock is held, so a line without an end is one that a crash cut:
-// its Keep never returned, and it is cut off. After an error nothing is known.
-func (s *Store) look() error {
-	err := s.refresh()
-	if err != nil {
-		s.index = index{}
+// surplus returns what has to go, oldest first: what is too old, and what is too much.
+// The change that is being kept is last and fits alone: its draft was no larger than
+// l.Bytes, and its time is now.
+func (ix *index) surplus(l Limits, maxChanges int, now time.Time) []Change {
+	var gone []Change
+	total, count, freed := ix.bytes, len(ix.kept), map[string]int{}
+	for _, c := range ix.kept {
+		if now.Sub(c.Time) <= l.Age && total <= l.Bytes && count <= maxChanges {
+			continue
+		}
+		gone = append(gone, c)
+		count--
+		freed[c.SHA256]++
+		if c.holds() && freed[c.SHA256] == ix.refs[c.SHA256] {
+			total -= c.Bytes
+		}
 	}
-	return err
+	return gone
 }
 
+// refresh reads what was added to the index since it was last read, or all of it where it
+// was rewritten. The lock is held, so a line without an end is one that a crash cut: its
+// Keep never returned, and it is cut off.
 func (s *Store) refresh() error {
 	f, err := s.root.OpenFile(indexName, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -209,7 +199,25 @@ func (s *Store) refresh() error {
 		return err
 	}
 	defer f.Close()
-	added, err := s.unread(f)
+
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	start := make([]byte, 256)
+	n, err := f.ReadAt(start, 0)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	head, _, _ := bytes.Cut(start[:n], []byte("\n"))
+	if !bytes.Equal(head, s.index.head) || info.Size() < s.index.size {
+		s.index = index{head: head}
+		if err := syncDir(s.root, "."); err != nil { // whoever rewrote it may have died before that
+			return err
+		}
+	}
+
+	added, err := io.ReadAll(io.NewSectionReader(f, s.index.size, info.Size()-s.index.size))
 	if err != nil {
 		return err
 	}
@@ -226,80 +234,26 @@ func (s *Store) refresh() error {
 	return nil
 }
 
-// unread is the end of the index that s.index does not know yet.
-func (s *Store) unread(f *os.File) ([]byte, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	head := make([]byte, 256)
-	n, err := f.ReadAt(head, 0)
-	if err != nil && err != io.EOF {
-		return nil, err
-	}
-	head, _, _ = bytes.Cut(head[:n], []byte("\n"))
-	if !bytes.Equal(head, s.index.head) || info.Size() < s.index.size {
-		s.index = index{head: head}
-		if err := syncDir(s.root, "."); err != nil { // who rewrote it may have died before that
-			return nil, err
-		}
-	}
-	return io.ReadAll(io.NewSectionReader(f, s.index.size, info.Size()-s.index.size))
-}
-
-// append adds lines to the index, durably and in one piece, or leaves it as it was.
-// It does not read them.
-func (s *Store) append(lines []byte, at int64) error {
-	f, err := s.root.OpenFile(indexName, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if _, err = f.WriteAt(lines, at); err == nil {
-		err = syncData(f)
-	}
-	if err != nil {
-		return errors.Join(err, f.Truncate(at))
-	}
-	return nil
-}
-
 // rewrite replaces the index by one without dead lines. Damaged lines stay: the
-// contents they told of are then known to be somebody's.
+// contents they named are then known to be somebody's. The draft needs no lock: drafts
+// are swept under the store's lock.
 func (s *Store) rewrite() error {
-	all, err := s.index.lines()
-	if err != nil {
-		return err
-	}
-	if err := s.replaceIndex(all); err != nil {
-		return err
-	}
-	head, _, _ := bytes.Cut(all, []byte("\n"))
-	s.index = index{head: bytes.Clone(head)}
-	s.index.read(all)
-	return nil
-}
-
-func (ix *index) lines() ([]byte, error) {
 	all, err := encode(entry{Generation: newID()})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	for _, l := range ix.damaged {
+	head := bytes.TrimSuffix(bytes.Clone(all), []byte("\n"))
+	for _, l := range s.index.damaged {
 		all = append(all, l...)
 	}
-	for _, c := range ix.kept {
+	for _, c := range s.index.kept {
 		l, err := encode(entry{Kept: recordOf(c)})
 		if err != nil {
-			return nil, err
+			return err
 		}
 		all = append(all, l...)
 	}
-	return all, nil
-}
 
-// replaceIndex needs no lock on its draft: drafts are swept under the store's lock.
-func (s *Store) replaceIndex(all []byte) error {
 	name := draftName()
 	f, err := s.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -308,14 +262,17 @@ func (s *Store) replaceIndex(all []byte) error {
 	if _, err = f.Write(all); err == nil {
 		err = syncData(f)
 	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
+	err = errors.Join(err, f.Close())
 	if err == nil {
 		err = s.root.Rename(name, indexName)
 	}
 	if err != nil {
 		return errors.Join(err, s.root.Remove(name))
 	}
-	return syncDir(s.root, ".")
+	if err := syncDir(s.root, "."); err != nil {
+		return err
+	}
+	s.index = index{head: head}
+	s.index.read(all)
+	return nil
 }

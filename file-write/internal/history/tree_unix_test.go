@@ -1,6 +1,6 @@
 //go:build linux || darwin
 
-package tree_test
+package history_test
 
 import (
 	"archive/tar"
@@ -13,21 +13,21 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/multiollama/mcp-server/file-write/internal/tree"
+	"github.com/multiollama/mcp-server/file-write/internal/history"
 	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/mcptest"
 	"github.com/multiollama/mcp-server/shared/replace"
 )
 
-// world is a literal tree of which the directory allow is allowed.
-type world struct {
+// treeWorld is a literal tree of which the directory allow is allowed.
+type treeWorld struct {
 	testing.TB
 	base  string
 	roots *confine.Roots
 }
 
-func newWorld(t testing.TB, o confine.Options, entries ...string) *world {
+func newTree(t testing.TB, o confine.Options, entries ...string) *treeWorld {
 	t.Helper()
 	base := mcptest.Tree(t, append([]string{"allow/", "out/secret=SECRET"}, entries...)...)
 	roots, err := confine.Open([]string{filepath.Join(base, "allow")}, o)
@@ -35,12 +35,12 @@ func newWorld(t testing.TB, o confine.Options, entries ...string) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { roots.Close() })
-	return &world{t, base, roots}
+	return &treeWorld{t, base, roots}
 }
 
-func (w *world) at(name string) string { return filepath.Join(w.base, "allow", name) }
+func (w *treeWorld) at(name string) string { return filepath.Join(w.base, "allow", name) }
 
-func (w *world) parse(name string) confine.Path {
+func (w *treeWorld) parse(name string) confine.Path {
 	w.Helper()
 	p, err := w.roots.Parse(name)
 	if err != nil {
@@ -49,7 +49,7 @@ func (w *world) parse(name string) confine.Path {
 	return p
 }
 
-func (w *world) dir(name string) *confine.Dir {
+func (w *treeWorld) dir(name string) *confine.Dir {
 	w.Helper()
 	d, err := w.parse(name).OpenDir()
 	if err != nil {
@@ -59,17 +59,17 @@ func (w *world) dir(name string) *confine.Dir {
 	return d
 }
 
-func (w *world) chmod(name string, mode os.FileMode) {
+func (w *treeWorld) chmod(name string, mode os.FileMode) {
 	w.Helper()
 	if err := os.Chmod(w.at(name), mode); err != nil {
 		w.Fatal(err)
 	}
 }
 
-func (w *world) pack(name string) ([]byte, tree.Count) {
+func (w *treeWorld) pack(name string) ([]byte, history.Count) {
 	w.Helper()
 	var b bytes.Buffer
-	count, err := tree.Pack(w.Context(), &b, w.dir(name))
+	count, err := history.Pack(w.Context(), &b, w.dir(name))
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func (w *world) pack(name string) ([]byte, tree.Count) {
 }
 
 // describe is what lies beneath a directory, one line each, in the order of names.
-func (w *world) describe(dir string, modes bool) string {
+func (w *treeWorld) describe(dir string, modes bool) string {
 	w.Helper()
 	var all strings.Builder
 	err := filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
@@ -174,7 +174,7 @@ func add(t testing.TB, w *tar.Writer, h *tar.Header, content string) {
 	}
 }
 
-func refused(t testing.TB, what string, err error, code fault.Code) {
+func refusedAs(t testing.TB, what string, err error, code fault.Code) {
 	t.Helper()
 	if !errors.Is(err, code) {
 		t.Errorf("%s: %v instead of %s", what, err, code)

@@ -1,6 +1,6 @@
 //go:build linux || darwin
 
-package tree_test
+package history_test
 
 import (
 	"archive/tar"
@@ -13,7 +13,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/multiollama/mcp-server/file-write/internal/tree"
+	"github.com/multiollama/mcp-server/file-write/internal/history"
 	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
 )
@@ -23,31 +23,31 @@ func TestWhatIsPackedComesBack(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		entries []string // beneath d
-		count   tree.Count
+		count   history.Count
 	}{
-		{"nothing", nil, tree.Count{}},
-		{"a file", []string{"f=hello"}, tree.Count{Files: 1, Bytes: 5}},
-		{"an empty file and an empty directory", []string{"f=", "e/"}, tree.Count{Files: 1, Dirs: 1}},
-		{"bytes that are no text", []string{"f=\x00\xff\r\n"}, tree.Count{Files: 1, Bytes: 4}},
-		{"directories in directories", []string{"a/b/c/f=1", "a/b/g=22", "a/h=333"}, tree.Count{Files: 3, Dirs: 3, Bytes: 6}},
-		{"names that are not UTF-8", []string{"\xff\xfe/\xe9=x", "\xff => \xfe"}, tree.Count{Files: 1, Dirs: 1, Links: 1, Bytes: 1}},
-		{"names of other writings", []string{"日本/語=x", "e\u0301=1", "\u202eevil=2"}, tree.Count{Files: 3, Dirs: 1, Bytes: 3}},
-		{"names with spaces, dots, dashes and backslashes", []string{" /  =x", "-rf=1", ".hidden/...=2", `C:\x=3`, "a\\..\\b=4", "...=5"}, tree.Count{Files: 6, Dirs: 2, Bytes: 6}},
-		{"names that are patterns", []string{"*=1", "[a=2", "?{b}=3"}, tree.Count{Files: 3, Bytes: 3}},
-		{"the longest names", []string{long + "/" + long + "/" + long + "=x"}, tree.Count{Files: 1, Dirs: 2, Bytes: 1}},
-		{"a name as tar uses it", []string{"PaxHeaders.0/f=x", "@LongLink=y"}, tree.Count{Files: 2, Dirs: 1, Bytes: 2}},
+		{"nothing", nil, history.Count{}},
+		{"a file", []string{"f=hello"}, history.Count{Files: 1, Bytes: 5}},
+		{"an empty file and an empty directory", []string{"f=", "e/"}, history.Count{Files: 1, Dirs: 1}},
+		{"bytes that are no text", []string{"f=\x00\xff\r\n"}, history.Count{Files: 1, Bytes: 4}},
+		{"directories in directories", []string{"a/b/c/f=1", "a/b/g=22", "a/h=333"}, history.Count{Files: 3, Dirs: 3, Bytes: 6}},
+		{"names that are not UTF-8", []string{"\xff\xfe/\xe9=x", "\xff => \xfe"}, history.Count{Files: 1, Dirs: 1, Links: 1, Bytes: 1}},
+		{"names of other writings", []string{"日本/語=x", "e\u0301=1", "\u202eevil=2"}, history.Count{Files: 3, Dirs: 1, Bytes: 3}},
+		{"names with spaces, dots, dashes and backslashes", []string{" /  =x", "-rf=1", ".hidden/...=2", `C:\x=3`, "a\\..\\b=4", "...=5"}, history.Count{Files: 6, Dirs: 2, Bytes: 6}},
+		{"names that are patterns", []string{"*=1", "[a=2", "?{b}=3"}, history.Count{Files: 3, Bytes: 3}},
+		{"the longest names", []string{long + "/" + long + "/" + long + "=x"}, history.Count{Files: 1, Dirs: 2, Bytes: 1}},
+		{"a name as tar uses it", []string{"PaxHeaders.0/f=x", "@LongLink=y"}, history.Count{Files: 2, Dirs: 1, Bytes: 2}},
 		{"links of every kind, as they are", []string{"f=x", "l => f", "abs => /etc/passwd", "out => ../../out/secret", "none => gone", "loop => loop",
-			"odd => a\nb", "far => " + strings.Repeat("x/", 500)}, tree.Count{Files: 1, Links: 7, Bytes: 1}},
-		{"a link beside a directory that it leads to", []string{"a => b", "b/f=x"}, tree.Count{Files: 1, Dirs: 1, Links: 1, Bytes: 1}},
-		{"a content of some size", []string{"f=" + strings.Repeat("0123456789", 300_000)}, tree.Count{Files: 1, Bytes: 3_000_000}},
+			"odd => a\nb", "far => " + strings.Repeat("x/", 500)}, history.Count{Files: 1, Links: 7, Bytes: 1}},
+		{"a link beside a directory that it leads to", []string{"a => b", "b/f=x"}, history.Count{Files: 1, Dirs: 1, Links: 1, Bytes: 1}},
+		{"a content of some size", []string{"f=" + strings.Repeat("0123456789", 300_000)}, history.Count{Files: 1, Bytes: 3_000_000}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t, confine.Options{}, append([]string{"allow/d/"}, beneath("allow/d/", c.entries)...)...)
+			w := newTree(t, confine.Options{}, append([]string{"allow/d/"}, beneath("allow/d/", c.entries)...)...)
 			packed, count := w.pack("d")
 			if count != c.count {
 				t.Errorf("packed: %+v", count)
 			}
-			made, err := tree.Unpack(t.Context(), iotest.DataErrReader(bytes.NewReader(packed)), w.parse("new"), 0o755, newMaker())
+			made, err := history.Unpack(t.Context(), iotest.DataErrReader(bytes.NewReader(packed)), w.parse("new"), 0o755, newMaker())
 			if err != nil || made != c.count {
 				t.Fatalf("unpacked: %+v, %v", made, err)
 			}
@@ -66,7 +66,7 @@ func beneath(dir string, entries []string) (all []string) {
 }
 
 func TestNobodyGetsMoreRightsThanBefore(t *testing.T) {
-	w := newWorld(t, confine.Options{}, "allow/d/run=1", "allow/d/private=1", "allow/d/readonly=1", "allow/d/writeonly=1", "allow/d/closed/open/f=1", "allow/d/group/f=1")
+	w := newTree(t, confine.Options{}, "allow/d/run=1", "allow/d/private=1", "allow/d/readonly=1", "allow/d/writeonly=1", "allow/d/closed/open/f=1", "allow/d/group/f=1")
 	for name, mode := range map[string]os.FileMode{"d/run": 0o755, "d/private": 0o600, "d/readonly": 0o444, "d/writeonly": 0o200,
 		"d/closed/open/f": 0o644, "d/closed": 0o700, "d/group/f": 0o644, "d/group": 0o750} {
 		w.chmod(name, mode)
@@ -75,7 +75,7 @@ func TestNobodyGetsMoreRightsThanBefore(t *testing.T) {
 		w.chmod("d/writeonly", 0o600)
 	}
 	packed, count := w.pack("d")
-	made, err := tree.Unpack(t.Context(), bytes.NewReader(packed), w.parse("new"), 0o755, newMaker())
+	made, err := history.Unpack(t.Context(), bytes.NewReader(packed), w.parse("new"), 0o755, newMaker())
 	if err != nil || made != count || made.Executable != 1 {
 		t.Fatalf("%+v, %+v, %v", count, made, err)
 	}
@@ -131,10 +131,10 @@ func TestAnArchiveThatIsNotOneOfOursMakesNothing(t *testing.T) {
 		{"no archive at all", []byte(strings.Repeat("no archive ", 100)), fault.ParamMalformed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t, confine.Options{Symlinks: confine.Within}, "allow/mine=x")
+			w := newTree(t, confine.Options{Symlinks: confine.Within}, "allow/mine=x")
 			before := w.describe(w.base, true)
-			_, err := tree.Unpack(t.Context(), bytes.NewReader(c.archive), w.parse("in/new"), 0o755, newMaker())
-			refused(t, "unpacking", err, c.code)
+			_, err := history.Unpack(t.Context(), bytes.NewReader(c.archive), w.parse("in/new"), 0o755, newMaker())
+			refusedAs(t, "unpacking", err, c.code)
 			if after := w.describe(w.base, true); after != before {
 				t.Errorf("was\n%sis\n%s", before, after)
 			}
@@ -171,39 +171,39 @@ func TestABombIsRefusedBeforeItIsMade(t *testing.T) {
 		{"too many entries", "x"},
 		{"too much text of links", strings.Repeat("x", 4000)},
 	} {
-		w := newWorld(t, confine.Options{})
+		w := newTree(t, confine.Options{})
 		before := w.describe(w.base, true)
 		r, pipe := io.Pipe()
 		written := make(chan int)
 		go func() {
 			n, archive := 0, tar.NewWriter(pipe)
-			for archive.WriteHeader(&tar.Header{Name: numbered(n), Linkname: c.text, Typeflag: tar.TypeSymlink}) == nil {
+			for archive.WriteHeader(&tar.Header{Name: numberedName(n), Linkname: c.text, Typeflag: tar.TypeSymlink}) == nil {
 				n++ // without end
 			}
 			written <- n
 		}()
-		_, err := tree.Unpack(t.Context(), r, w.parse("new"), 0o755, newMaker())
+		_, err := history.Unpack(t.Context(), r, w.parse("new"), 0o755, newMaker())
 		r.Close()
-		if n := <-written; n < 1000 || n > tree.MostEntries+2 {
+		if n := <-written; n < 1000 || n > history.MaxEntries+2 {
 			t.Errorf("%s: %d entries were read", c.name, n)
 		}
-		if refused(t, c.name, err, fault.LimitReached); w.describe(w.base, true) != before {
+		if refusedAs(t, c.name, err, fault.LimitReached); w.describe(w.base, true) != before {
 			t.Errorf("%s: something is left", c.name)
 		}
 	}
 }
 
-func numbered(n int) string {
+func numberedName(n int) string {
 	return "l" + string(rune('a'+n/676/26%26)) + string(rune('a'+n/676%26)) + string(rune('a'+n/26%26)) + string(rune('a'+n%26))
 }
 
 func TestNothingIsUnpackedOverWhatIsThere(t *testing.T) {
-	w := newWorld(t, confine.Options{Symlinks: confine.Within}, "allow/file=x", "allow/empty/", "allow/d/f=x", "allow/l => empty")
+	w := newTree(t, confine.Options{Symlinks: confine.Within}, "allow/file=x", "allow/empty/", "allow/d/f=x", "allow/l => empty")
 	packed, _ := w.pack("d")
 	before := w.describe(w.base, true)
 	for name, code := range map[string]fault.Code{"empty": fault.Exists, "d": fault.Exists, "l": fault.Exists, ".": fault.Exists, "file": fault.ParamInvalid, "file/new": fault.ParamInvalid} {
-		_, err := tree.Unpack(t.Context(), bytes.NewReader(packed), w.parse(name), 0o755, newMaker())
-		refused(t, name, err, code)
+		_, err := history.Unpack(t.Context(), bytes.NewReader(packed), w.parse(name), 0o755, newMaker())
+		refusedAs(t, name, err, code)
 	}
 	if after := w.describe(w.base, true); after != before {
 		t.Errorf("was\n%sis\n%s", before, after)
@@ -223,9 +223,9 @@ func TestAfterAnErrorEverythingThatWasMadeIsGone(t *testing.T) {
 		{"a reader that says so only at the end", io.MultiReader(bytes.NewReader(packed), iotest.ErrReader(fault.New(fault.Unavailable, "damaged", ""))), newMaker(), fault.Unavailable},
 		{"a link that cannot be made", bytes.NewReader(packed), &maker{Writer: newMaker().Writer, badLink: "bad"}, fault.Internal},
 	} {
-		w := newWorld(t, confine.Options{}, "allow/there/mine=x")
+		w := newTree(t, confine.Options{}, "allow/there/mine=x")
 		before := w.describe(w.base, true)
-		_, err := tree.Unpack(t.Context(), c.r, w.parse("there/x/y/new"), 0o755, c.make)
+		_, err := history.Unpack(t.Context(), c.r, w.parse("there/x/y/new"), 0o755, c.make)
 		if err == nil || fault.From(err).Code != c.code {
 			t.Errorf("%s: %v instead of %s", c.name, err, c.code)
 		}
@@ -236,14 +236,14 @@ func TestAfterAnErrorEverythingThatWasMadeIsGone(t *testing.T) {
 }
 
 func TestACancelledCallLeavesNothing(t *testing.T) {
-	w := newWorld(t, confine.Options{})
+	w := newTree(t, confine.Options{})
 	before := w.describe(w.base, true)
 	ctx, cancel := context.WithCancel(t.Context())
 	packed := archive(t, "a/", "a/f=hello", "b => a")
 	half := len(packed) / 2
 	late := io.MultiReader(bytes.NewReader(packed[:half]), readFunc(func([]byte) (int, error) { cancel(); return 0, io.EOF }), bytes.NewReader(packed[half:]))
-	_, err := tree.Unpack(ctx, late, w.parse("x/new"), 0o755, newMaker())
-	if refused(t, "cancelled", err, fault.TimedOut); w.describe(w.base, true) != before {
+	_, err := history.Unpack(ctx, late, w.parse("x/new"), 0o755, newMaker())
+	if refusedAs(t, "cancelled", err, fault.TimedOut); w.describe(w.base, true) != before {
 		t.Error("something is left")
 	}
 }
@@ -253,7 +253,7 @@ type readFunc func([]byte) (int, error)
 func (f readFunc) Read(b []byte) (int, error) { return f(b) }
 
 func TestWhatAnotherProgramPutThereMeanwhileStays(t *testing.T) {
-	w := newWorld(t, confine.Options{})
+	w := newTree(t, confine.Options{})
 	packed := archive(t, "a/", "a/f=hello")
 	put := func([]byte) (int, error) {
 		if err := os.WriteFile(w.at("new/theirs"), []byte("x"), 0o600); err != nil {
@@ -261,7 +261,7 @@ func TestWhatAnotherProgramPutThereMeanwhileStays(t *testing.T) {
 		}
 		return 0, errors.New("and then the cable is out")
 	}
-	_, err := tree.Unpack(t.Context(), io.MultiReader(bytes.NewReader(packed[:len(packed)-1024]), readFunc(put)), w.parse("new"), 0o755, newMaker())
+	_, err := history.Unpack(t.Context(), io.MultiReader(bytes.NewReader(packed[:len(packed)-1024]), readFunc(put)), w.parse("new"), 0o755, newMaker())
 	if left := fault.From(err).Details["left_over"]; left != "new" {
 		t.Errorf("%v: left over %v", err, left)
 	}
@@ -280,11 +280,11 @@ func FuzzUnpack(f *testing.F) {
 	f.Add(one(f, &tar.Header{Name: "f", Typeflag: tar.TypeReg, Format: tar.FormatGNU, Mode: 0o4755}, "x"))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		w := newWorld(t, confine.Options{Symlinks: confine.Within}, "allow/mine=x")
+		w := newTree(t, confine.Options{Symlinks: confine.Within}, "allow/mine=x")
 		before := w.describe(w.base, true)
-		count, err := tree.Unpack(t.Context(), bytes.NewReader(b), w.parse("new"), 0o755, newMaker())
+		count, err := history.Unpack(t.Context(), bytes.NewReader(b), w.parse("new"), 0o755, newMaker())
 		if err != nil {
-			if errors.Is(err, fault.Internal) || count != (tree.Count{}) {
+			if errors.Is(err, fault.Internal) || count != (history.Count{}) {
 				t.Errorf("%v %+v", err, count)
 			}
 		} else {

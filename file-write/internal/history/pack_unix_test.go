@@ -1,6 +1,6 @@
 //go:build linux || darwin
 
-package tree_test
+package history_test
 
 import (
 	"archive/tar"
@@ -18,13 +18,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/multiollama/mcp-server/file-write/internal/tree"
+	"github.com/multiollama/mcp-server/file-write/internal/history"
 	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
 )
 
 func TestEntriesComeInTheOrderOfNamesEachDirectoryWhole(t *testing.T) {
-	w := newWorld(t, confine.Options{}, "allow/d/b=1", "allow/d/a/z=2", "allow/d/a/y/", "allow/d/a.txt=3", "allow/d/B => b", "allow/d/a/c/x=4")
+	w := newTree(t, confine.Options{}, "allow/d/b=1", "allow/d/a/z=2", "allow/d/a/y/", "allow/d/a.txt=3", "allow/d/B => b", "allow/d/a/c/x=4")
 	w.chmod("d/a", 0o750)
 	packed, _ := w.pack("d")
 	again, _ := w.pack("d")
@@ -55,12 +55,12 @@ func TestWhatCouldNotBeGivenBackIsNotTaken(t *testing.T) {
 		name    string
 		entries []string
 		options confine.Options
-		more    func(*world) error
+		more    func(*treeWorld) error
 		code    fault.Code
 		tells   string
 	}{
-		{"a FIFO", nil, confine.Options{}, func(w *world) error { return unix.Mkfifo(w.at("d/sub/pipe"), 0o600) }, fault.ParamInvalid, "d/sub/pipe"},
-		{"a socket", nil, confine.Options{}, func(w *world) error {
+		{"a FIFO", nil, confine.Options{}, func(w *treeWorld) error { return unix.Mkfifo(w.at("d/sub/pipe"), 0o600) }, fault.ParamInvalid, "d/sub/pipe"},
+		{"a socket", nil, confine.Options{}, func(w *treeWorld) error {
 			l, err := net.Listen("unix", w.at("d/s"))
 			if err == nil {
 				w.Cleanup(func() { l.Close() })
@@ -71,11 +71,11 @@ func TestWhatCouldNotBeGivenBackIsNotTaken(t *testing.T) {
 		{"a directory with an escape code in its name", []string{"allow/d/\x1b[31m/f=x"}, confine.Options{}, nil, fault.ParamInvalid, `d/\x1b[31m`},
 		{"a file that is denied, without its name", []string{"allow/d/sub/private=x"}, confine.Options{Deny: []string{"private"}}, nil, fault.OutsideAllowed, `"d/sub"`},
 		{"directories too deep in one another", []string{"allow/d/" + strings.Repeat("x/", 600)}, confine.Options{}, nil, fault.LimitReached, "deep"},
-		{"a path that could not be opened", []string{"allow/d/" + strings.Repeat(strings.Repeat("x", 200)+"/", 17) + "f=x"}, confine.Options{}, func(w *world) error {
+		{"a path that could not be opened", []string{"allow/d/" + strings.Repeat(strings.Repeat("x", 200)+"/", 17) + "f=x"}, confine.Options{}, func(w *treeWorld) error {
 			long := strings.Repeat("y", 200)
 			return renameInto(w.at("d/"+strings.Repeat(strings.Repeat("x", 200)+"/", 17)), long, 3)
 		}, fault.ParamInvalid, "too long"},
-		{"a file that cannot be opened", nil, confine.Options{}, func(w *world) error {
+		{"a file that cannot be opened", nil, confine.Options{}, func(w *treeWorld) error {
 			if os.Geteuid() == 0 {
 				return errors.ErrUnsupported
 			}
@@ -83,7 +83,7 @@ func TestWhatCouldNotBeGivenBackIsNotTaken(t *testing.T) {
 		}, fault.PermissionDenied, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t, c.options, append(c.entries, "allow/d/sub/f=x")...)
+			w := newTree(t, c.options, append(c.entries, "allow/d/sub/f=x")...)
 			if c.more != nil {
 				if err := c.more(w); errors.Is(err, errors.ErrUnsupported) {
 					t.Skip(err)
@@ -91,9 +91,9 @@ func TestWhatCouldNotBeGivenBackIsNotTaken(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			count, err := tree.Pack(t.Context(), io.Discard, w.dir("d"))
-			refused(t, "packing", err, c.code)
-			if err != nil && !strings.Contains(err.Error(), c.tells) || count != (tree.Count{}) {
+			count, err := history.Pack(t.Context(), io.Discard, w.dir("d"))
+			refusedAs(t, "packing", err, c.code)
+			if err != nil && !strings.Contains(err.Error(), c.tells) || count != (history.Count{}) {
 				t.Errorf("%v, %+v", err, count)
 			}
 			if strings.Contains(c.name, "denied") && strings.Contains(err.Error(), "private") {
@@ -145,34 +145,34 @@ func TestAChangeWhileItIsReadIsNoticed(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		at   string // the entry at whose header it happens
-		do   func(w *world) error
+		do   func(w *treeWorld) error
 		code fault.Code
 	}{
-		{"a file grows", "b", func(w *world) error { return appendTo(w.at("d/b"), "y") }, fault.Unavailable},
-		{"a file becomes shorter", "b", func(w *world) error { return os.Truncate(w.at("d/b"), 10) }, fault.Unavailable},
-		{"a file is emptied", "b", func(w *world) error { return os.Truncate(w.at("d/b"), 0) }, fault.Unavailable},
-		{"a file is written anew, as long as before", "b", func(w *world) error {
+		{"a file grows", "b", func(w *treeWorld) error { return appendTo(w.at("d/b"), "y") }, fault.Unavailable},
+		{"a file becomes shorter", "b", func(w *treeWorld) error { return os.Truncate(w.at("d/b"), 10) }, fault.Unavailable},
+		{"a file is emptied", "b", func(w *treeWorld) error { return os.Truncate(w.at("d/b"), 0) }, fault.Unavailable},
+		{"a file is written anew, as long as before", "b", func(w *treeWorld) error {
 			if err := os.WriteFile(w.at("d/b"), []byte(strings.Repeat("y", 100_000)), 0o644); err != nil {
 				return err
 			}
 			return os.Chtimes(w.at("d/b"), time.Time{}, time.Unix(1, 0))
 		}, fault.Unavailable},
-		{"the next file is gone", "b", func(w *world) error { return os.Remove(w.at("d/c")) }, fault.NotFound},
-		{"the next file is a link to another by now", "b", func(w *world) error { return become(w.at("d/c"), "../other/f") }, fault.Unavailable},
-		{"the next file is a link to the outside by now", "b", func(w *world) error { return become(w.at("d/c"), "../../out/secret") }, fault.OutsideAllowed},
-		{"the next directory is a link to another by now", "c", func(w *world) error { return become(w.at("d/e"), "../other") }, fault.Unavailable},
-		{"the next link is a file by now", "c", func(w *world) error {
+		{"the next file is gone", "b", func(w *treeWorld) error { return os.Remove(w.at("d/c")) }, fault.NotFound},
+		{"the next file is a link to another by now", "b", func(w *treeWorld) error { return become(w.at("d/c"), "../other/f") }, fault.Unavailable},
+		{"the next file is a link to the outside by now", "b", func(w *treeWorld) error { return become(w.at("d/c"), "../../out/secret") }, fault.OutsideAllowed},
+		{"the next directory is a link to another by now", "c", func(w *treeWorld) error { return become(w.at("d/e"), "../other") }, fault.Unavailable},
+		{"the next link is a file by now", "c", func(w *treeWorld) error {
 			return errors.Join(os.RemoveAll(w.at("d/e")), os.Remove(w.at("d/l")), os.WriteFile(w.at("d/l"), nil, 0o600), os.Mkdir(w.at("d/e"), 0o700))
 		}, fault.ParamInvalid},
 	} {
-		w := newWorld(t, confine.Options{Symlinks: confine.Within}, "allow/d/b="+long, "allow/d/c=c", "allow/d/e/f=f", "allow/d/l => b", "allow/other/f=other")
+		w := newTree(t, confine.Options{Symlinks: confine.Within}, "allow/d/b="+long, "allow/d/c=c", "allow/d/e/f=f", "allow/d/l => b", "allow/other/f=other")
 		m := &meddler{entry: c.at, do: func() {
 			if err := c.do(w); err != nil {
 				t.Fatalf("%s: %v", c.name, err)
 			}
 		}}
-		_, err := tree.Pack(t.Context(), m, w.dir("d"))
-		if refused(t, c.name, err, c.code); !m.done {
+		_, err := history.Pack(t.Context(), m, w.dir("d"))
+		if refusedAs(t, c.name, err, c.code); !m.done {
 			t.Errorf("%s: nothing happened meanwhile", c.name)
 		}
 	}
@@ -192,52 +192,52 @@ func become(name, target string) error {
 }
 
 func TestAnErrorOfTheWriterEndsPackingAndIsReturned(t *testing.T) {
-	w := newWorld(t, confine.Options{}, "allow/d/a/f="+strings.Repeat("x", 100_000))
+	w := newTree(t, confine.Options{}, "allow/d/a/f="+strings.Repeat("x", 100_000))
 	full := errors.New("no room")
 	r, pipe := io.Pipe()
 	go func() {
 		_, _ = io.CopyN(io.Discard, r, 5000)
 		r.CloseWithError(full)
 	}()
-	if _, err := tree.Pack(t.Context(), pipe, w.dir("d")); !errors.Is(err, full) {
+	if _, err := history.Pack(t.Context(), pipe, w.dir("d")); !errors.Is(err, full) {
 		t.Error(err)
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := tree.Pack(cancelled, io.Discard, w.dir("d"))
-	refused(t, "a call that was cancelled", err, fault.TimedOut)
+	_, err := history.Pack(cancelled, io.Discard, w.dir("d"))
+	refusedAs(t, "a call that was cancelled", err, fault.TimedOut)
 }
 
 func TestADirectoryIsReadAsItIsPacked(t *testing.T) {
-	w := newWorld(t, confine.Options{}, "allow/d/a/f="+strings.Repeat("x", 100_000), "allow/d/l => a")
+	w := newTree(t, confine.Options{}, "allow/d/a/f="+strings.Repeat("x", 100_000), "allow/d/l => a")
 	want, count := w.pack("d")
-	a := tree.Reader(t.Context(), w.dir("d"))
+	a := history.Reader(t.Context(), w.dir("d"))
 	defer a.Close()
 	got, err := io.ReadAll(iotest.OneByteReader(a))
 	if err != nil || !bytes.Equal(got, want) || a.Count() != count {
 		t.Errorf("%d bytes instead of %d, %+v, %v", len(got), len(want), a.Count(), err)
 	}
-	w = newWorld(t, confine.Options{}, "allow/d/a\nb=x")
-	bad := tree.Reader(t.Context(), w.dir("d"))
+	w = newTree(t, confine.Options{}, "allow/d/a\nb=x")
+	bad := history.Reader(t.Context(), w.dir("d"))
 	defer bad.Close()
 	_, err = io.ReadAll(bad)
-	if refused(t, "an entry that is refused", err, fault.ParamInvalid); bad.Count() != (tree.Count{}) {
+	if refusedAs(t, "an entry that is refused", err, fault.ParamInvalid); bad.Count() != (history.Count{}) {
 		t.Errorf("%+v", bad.Count())
 	}
 }
 
 func TestAReaderThatStopsEarlyLeavesNothingRunning(t *testing.T) {
-	w := newWorld(t, confine.Options{}, "allow/d/a/f="+strings.Repeat("x", 1_000_000))
+	w := newTree(t, confine.Options{}, "allow/d/a/f="+strings.Repeat("x", 1_000_000))
 	before := runtime.NumGoroutine()
 	for _, most := range []int64{0, 1, 700, 100_000} {
-		a := tree.Reader(t.Context(), w.dir("d"))
+		a := history.Reader(t.Context(), w.dir("d"))
 		if n, err := io.CopyN(io.Discard, a, most); n != most || err != nil {
 			t.Fatal(n, err)
 		}
 		if err := a.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if a.Count() != (tree.Count{}) {
+		if a.Count() != (history.Count{}) {
 			t.Errorf("half a directory counts %+v", a.Count())
 		}
 	}
