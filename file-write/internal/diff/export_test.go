@@ -1,7 +1,7 @@
 package diff
 
 // MostLines is the bound that a test of a large input goes beyond.
-const MostLines = mostLines
+const MostLines = maxLines
 
 // WorkLeft compares two texts and gives what is left of the work that one search
 // may take; below zero by what the last run of lines in common took too much.

@@ -5,91 +5,59 @@ import (
 	"sort"
 )
 
-// script says of every line of two texts whether it is only in one of them. The
-// lines that are in both come in the same order in both.
-type script struct {
-	old, new    []string
-	gone, fresh []bool
-}
-
-// hunkEnd is where a hunk that begins with the change at i and j ends, context
-// included: before a run of lines in common that is longer than two contexts.
-func (s script) hunkEnd(i, j, context int) (int, int) {
-	for {
-		for i < len(s.old) && s.gone[i] {
-			i++
-		}
-		for j < len(s.new) && s.fresh[j] {
-			j++
-		}
-		n := 0
-		for i+n < len(s.old) && j+n < len(s.new) && !s.gone[i+n] && !s.fresh[j+n] {
-			n++
-		}
-		if n > 2*context || i+n == len(s.old) && j+n == len(s.new) {
-			return i + min(n, context), j + min(n, context)
-		}
-		i, j = i+n, j+n
-	}
-}
-
-// comparison is the search for a short script. Lines are numbers: the same line,
-// the same number.
+// comparison is the search for the fewest changed lines. Lines are numbers: the same
+// line, the same number.
 type comparison struct {
 	a, b        []int32
-	gone, fresh []bool
-	work        int // steps that may still be taken to look for the shortest way
+	gone, fresh []bool // lines that only one of the texts has; the others come in the same order in both
+	work        int    // steps that may still be taken to look for the shortest way
 }
 
-// The bounds of the search. Deepest is how many changes one piece may have for
-// the shortest way to be looked for, which takes deepest² numbers of memory.
+// The bounds of the search. maxDepth is how many changes one piece may have for
+// the shortest way to be looked for, which takes maxDepth² numbers of memory.
 const (
-	deepest  = 1000
-	mostWork = 20_000_000
+	maxDepth = 1000
+	maxWork  = 20_000_000
 )
-
-// compare finds what changed between two lists of lines: the fewest lines, as
-// long as the work suffices.
-func compare(old, new []string) script {
-	c := newComparison(old, new)
-	c.run()
-	return script{old: old, new: new, gone: c.gone, fresh: c.fresh}
-}
 
 func newComparison(old, new []string) *comparison {
 	numbers := make(map[string]int32, len(old))
-	return &comparison{
-		a: number(numbers, old), b: number(numbers, new),
-		gone: make([]bool, len(old)), fresh: make([]bool, len(new)), work: mostWork,
+	number := func(lines []string) []int32 {
+		out := make([]int32, len(lines))
+		for i, line := range lines {
+			n, known := numbers[line]
+			if !known {
+				n = int32(len(numbers))
+				numbers[line] = n
+			}
+			out[i] = n
+		}
+		return out
 	}
+	return &comparison{a: number(old), b: number(new), gone: make([]bool, len(old)), fresh: make([]bool, len(new)), work: maxWork}
 }
 
-// run looks for the shortest way through everything, and if that takes too much,
-// between anchors, with as much work again for all of them together.
+// run looks for the shortest way through everything. If that takes too much, it looks
+// between anchors, lines that are once in either text and come in the same order, with as
+// much work again for all of them together: what is far apart is compared apart.
 func (c *comparison) run() {
 	whole := block{0, len(c.a), 0, len(c.b)}
 	if c.shortest(whole) {
 		return
 	}
-	c.work = mostWork
-	for _, piece := range c.anchored(whole) {
-		if !c.shortest(piece) {
-			c.replaced(piece)
-		}
+	c.work = maxWork
+	whole = c.trimmed(whole)
+	for _, at := range rising(c.unique(whole)) {
+		c.piece(block{whole.a, at[0], whole.b, at[1]})
+		whole.a, whole.b = at[0]+1, at[1]+1
 	}
+	c.piece(whole)
 }
 
-func number(numbers map[string]int32, lines []string) []int32 {
-	out := make([]int32, len(lines))
-	for i, line := range lines {
-		n, known := numbers[line]
-		if !known {
-			n = int32(len(numbers))
-			numbers[line] = n
-		}
-		out[i] = n
+func (c *comparison) piece(k block) {
+	if !c.shortest(k) {
+		c.replaced(k)
 	}
-	return out
 }
 
 // block is lines a to aEnd of the old text against b to bEnd of the new.
@@ -126,7 +94,7 @@ func (c *comparison) shortest(k block) bool {
 		c.replaced(k)
 		return true
 	}
-	limit := min(deepest, n+m)
+	limit := min(maxDepth, n+m)
 	reach := make([]int32, 2*limit+3) // by diagonal: how far into a
 	var trace [][]int32               // reach before each round, as far as it was used
 	for d := 0; d <= limit; d++ {
@@ -181,18 +149,6 @@ func (c *comparison) mark(k block, trace [][]int32, x, y int) {
 	}
 }
 
-// anchored cuts a block at lines that are once in either text and come in the
-// same order, so that what is far apart is compared apart.
-func (c *comparison) anchored(k block) []block {
-	k = c.trimmed(k)
-	var out []block
-	for _, at := range rising(c.unique(k)) {
-		out = append(out, block{k.a, at[0], k.b, at[1]})
-		k.a, k.b = at[0]+1, at[1]+1
-	}
-	return append(out, k)
-}
-
 // unique is the places of lines that a block has once in either text, in the
 // order of the old one.
 func (c *comparison) unique(k block) [][2]int {
@@ -242,4 +198,25 @@ func rising(places [][2]int) [][2]int {
 	}
 	slices.Reverse(out)
 	return out
+}
+
+// hunkEnd is where a hunk that begins with the change at i and j ends, context
+// included: before a run of lines in common that is longer than two contexts.
+func (c *comparison) hunkEnd(i, j, context int) (int, int) {
+	for {
+		for i < len(c.a) && c.gone[i] {
+			i++
+		}
+		for j < len(c.b) && c.fresh[j] {
+			j++
+		}
+		n := 0
+		for i+n < len(c.a) && j+n < len(c.b) && !c.gone[i+n] && !c.fresh[j+n] {
+			n++
+		}
+		if n > 2*context || i+n == len(c.a) && j+n == len(c.b) {
+			return i + min(n, context), j + min(n, context)
+		}
+		i, j = i+n, j+n
+	}
 }

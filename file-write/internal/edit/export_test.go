@@ -7,13 +7,10 @@ import "github.com/multiollama/mcp-server/shared/text"
 func Work(file, given string) (nearestSteps, findSteps int) {
 	n := nearest{file: file, given: given}
 	n.find()
-	f := newFinder(given)
-	for range f.each(file, true) {
+	a := newAutomaton([]byte(given))
+	for range matches(a, file, true) {
 	}
-	if f.auto != nil {
-		findSteps = f.auto.steps
-	}
-	return n.work, findSteps
+	return n.work, a.steps
 }
 
 // WholeUnits says that the bytes and the characters of valid content are told

@@ -16,15 +16,15 @@ type folding struct {
 	from int    // where the character begins that the last rune came from
 	at   int    // where it ends
 	rest []byte // what is left of its decomposition
-	work *int   // characters looked at: what tests of the time look at
+	work *int   // characters examined, which tests of the time count
 }
 
-// longestDecomposition is in bytes. The few characters that are whole words or
+// maxDecomposition is in bytes. The few characters that are whole words or
 // sentences, such as U+FDFA, stay as they are: eighteen letters for three bytes
 // would make a file of them a burden.
-const longestDecomposition = 12
+const maxDecomposition = 12
 
-// next is the next rune, not ok at the end.
+// next returns the next rune, not ok at the end.
 func (f *folding) next() (rune, bool) {
 	for {
 		*f.work++
@@ -41,15 +41,15 @@ func (f *folding) next() (rune, bool) {
 		}
 		if c := f.s[f.at]; c < utf8.RuneSelf {
 			f.from, f.at = f.at, f.at+1
-			if c > ' ' && c != 0x7F {
-				return plainASCII(c), true
+			if r, shown := folded(rune(c)); shown {
+				return r, true
 			}
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(f.s[f.at:])
 		f.from, f.at = f.at, f.at+n
 		if likeness[r] == 0 {
-			if d := norm.NFKD.PropertiesString(f.s[f.from:]).Decomposition(); len(d) > 0 && len(d) <= longestDecomposition {
+			if d := norm.NFKD.PropertiesString(f.s[f.from:]).Decomposition(); len(d) > 0 && len(d) <= maxDecomposition {
 				f.rest = d
 				continue
 			}
@@ -60,29 +60,30 @@ func (f *folding) next() (rune, bool) {
 	}
 }
 
+// runes yields what is left.
+func (f *folding) runes(yield func(rune) bool) {
+	for r, ok := f.next(); ok && yield(r); r, ok = f.next() {
+	}
+}
+
 // folded is one character without case and disguise, not shown where it is
 // skipped.
-func folded(r rune) (rune, bool) {
-	if r < utf8.RuneSelf {
-		return plainASCII(byte(r)), r > ' ' && r != 0x7F
+func folded(r rune) (like rune, shown bool) {
+	switch {
+	case r >= 'A' && r <= 'Z':
+		return r + 'a' - 'A', true
+	case r == '`':
+		return '\'', true
+	case r < utf8.RuneSelf:
+		return r, r > ' ' && r != 0x7F
 	}
-	if plain := likeness[r]; plain != 0 {
-		return plain, true
+	if like := likeness[r]; like != 0 {
+		return like, true
 	}
 	return unicode.ToLower(r), !skipped(r)
 }
 
-func plainASCII(c byte) rune {
-	switch {
-	case c >= 'A' && c <= 'Z':
-		return rune(c) + 'a' - 'A'
-	case c == '`':
-		return '\''
-	}
-	return rune(c)
-}
-
-// skipped says that a character beyond ASCII is blank, invisible or an accent.
+// skipped reports whether a character beyond ASCII is blank, invisible or an accent.
 func skipped(r rune) bool {
 	return !unicode.IsLetter(r) && unicode.In(r, unicode.Mn, unicode.Cf, unicode.Cc, unicode.Z)
 }

@@ -7,16 +7,16 @@ import (
 	"github.com/multiollama/mcp-server/shared/text"
 )
 
-// place is one match: its bytes in the file, its characters in the text, and
-// the shift states (see [shifted]) before and behind it.
-type place struct {
+// match is one match: its bytes in the file, its characters in the text, and
+// the shift states (see [shifted]) before and after it.
+type match struct {
 	rawFrom, rawTo int
 	from, to       int
 	before, after  string
 }
 
 // tracker carries offsets in page.lines back to page.text and page.raw. It goes
-// forwards only, so that all places of a file together cost one pass.
+// forwards only, so that all matches in a file together cost one pass.
 type tracker struct {
 	ends  ends
 	units *units // nil in UTF-8, where text and bytes are the same
@@ -25,29 +25,30 @@ type tracker struct {
 func newTracker(p page) *tracker {
 	t := &tracker{ends: ends{text: p.text, paired: p.ending == text.CRLF || p.ending == text.Mixed}}
 	if !p.enc.IsUTF8() {
-		t.units = newUnits(p)
+		name := p.enc.Name()
+		t.units = &units{raw: p.raw, text: p.text, size: sizeIn(name), shifts: name == "iso-2022-jp", pairs: name == "big5"}
 	}
 	return t
 }
 
-// place finds the match between two offsets of page.lines. It is not ok where
+// match finds the match between two offsets of page.lines. It is not ok where
 // the match begins or ends within a character of the encoding.
-func (t *tracker) place(from, to int) (place, bool) {
-	pl := place{from: t.ends.to(from)}
-	pl.to = t.ends.to(to)
+func (t *tracker) match(from, to int) (m match, ok bool) {
+	m.from = t.ends.to(from)
+	m.to = t.ends.to(to)
 	if t.units == nil {
-		pl.rawFrom, pl.rawTo = pl.from, pl.to
-		return pl, true
+		m.rawFrom, m.rawTo = m.from, m.to
+		return m, true
 	}
-	begins := t.units.to(pl.from)
-	pl.rawFrom, pl.before = t.units.r, t.units.shift
-	ends := t.units.to(pl.to)
+	begins := t.units.to(m.from)
+	m.rawFrom, m.before = t.units.r, t.units.shift
+	ends := t.units.to(m.to)
 	t.units.passShifts()
-	pl.rawTo, pl.after = t.units.r, t.units.shift
-	return pl, begins && ends
+	m.rawTo, m.after = t.units.r, t.units.shift
+	return m, begins && ends
 }
 
-// complete says that the bytes and the text come to their ends together, as they
+// complete reports whether the bytes and the text come to their ends together, as they
 // must if every character was told from the next.
 func (t *tracker) complete() bool {
 	if t.units == nil {
@@ -58,7 +59,7 @@ func (t *tracker) complete() bool {
 	return whole && t.units.r == len(t.units.raw)
 }
 
-// ends carries offsets behind which each CR LF counts as one byte to offsets
+// ends carries offsets in which each CR LF counts as one byte to offsets
 // where it is two.
 type ends struct {
 	text   string
@@ -89,22 +90,15 @@ func (e *ends) to(lf int) int {
 type units struct {
 	raw, text string
 	size      func(rest string) int
-	shifts    bool // ISO-2022-JP: escape sequences stand between characters
+	shifts    bool // ISO-2022-JP: escape sequences are between characters
 	pairs     bool // Big5: four characters are two in Unicode
 
 	r, t  int    // the same place in raw and in text
 	shift string // the escape sequence in force, empty at the start
 }
 
-func newUnits(p page) *units {
-	return &units{
-		raw: p.raw, text: p.text, size: sizeIn(p.enc.Name()),
-		shifts: p.enc.Name() == "iso-2022-jp", pairs: p.enc.Name() == "big5",
-	}
-}
-
 // to goes forwards to an offset of the text, or to the first character border
-// behind it, which is not ok.
+// after it, which is not ok.
 func (u *units) to(t int) bool {
 	for u.t < t && u.r < len(u.raw) {
 		u.step()
@@ -120,13 +114,14 @@ func (u *units) step() {
 		return
 	}
 	n := u.size(rest)
+	twoBytes := u.shifts && strings.HasPrefix(u.shift, "\x1b$") // JIS X 0208 or 0212
 	switch {
 	case u.shifts && rest[0] == '\n':
 		n = 1
-		if twoByte(u.shift) {
+		if twoBytes {
 			u.shift = "" // the WHATWG Encoding Standard: a line end resets it
 		}
-	case u.shifts && twoByte(u.shift):
+	case twoBytes:
 		n = 2
 	}
 	u.passRune()
@@ -152,18 +147,28 @@ func (u *units) passShifts() {
 	}
 }
 
-// twoByte says that an escape sequence calls a set of two-byte characters: JIS X
-// 0208 or 0212.
-func twoByte(shift string) bool { return strings.HasPrefix(shift, "\x1b$") }
-
-// sizeIn is how many bytes the first character of valid text has, by encoding,
+// sizeIn returns how many bytes the first character of valid text has, by encoding,
 // after the WHATWG Encoding Standard.
 func sizeIn(encoding string) func(rest string) int {
+	afterLead := func(rest string) int {
+		if c := rest[0]; c >= 0x81 && c <= 0xFE {
+			return 2
+		}
+		return 1
+	}
+	utf16 := func(high int) func(rest string) int { // where the upper byte of a unit is
+		return func(rest string) int {
+			if len(rest) > high && rest[high] >= 0xD8 && rest[high] <= 0xDB {
+				return 4
+			}
+			return 2
+		}
+	}
 	switch encoding {
 	case "utf-16le":
-		return func(rest string) int { return utf16Size(rest, 1) }
+		return utf16(1)
 	case "utf-16be":
-		return func(rest string) int { return utf16Size(rest, 0) }
+		return utf16(0)
 	case "shift_jis":
 		return func(rest string) int {
 			if c := rest[0]; c >= 0x81 && c <= 0x9F || c >= 0xE0 && c <= 0xFC {
@@ -189,20 +194,4 @@ func sizeIn(encoding string) func(rest string) int {
 		return afterLead
 	}
 	return func(string) int { return 1 }
-}
-
-// afterLead is 2 behind a lead byte.
-func afterLead(rest string) int {
-	if c := rest[0]; c >= 0x81 && c <= 0xFE {
-		return 2
-	}
-	return 1
-}
-
-// utf16Size is 4 for a surrogate pair. The upper byte of a unit stands at high.
-func utf16Size(rest string, high int) int {
-	if len(rest) > high && rest[high] >= 0xD8 && rest[high] <= 0xDB {
-		return 4
-	}
-	return 2
 }

@@ -19,6 +19,7 @@ package guard
 import (
 	"bytes"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,9 +29,9 @@ import (
 )
 
 // Head is how many bytes at the beginning of a file are enough for [Executables.Content],
-// with two exceptions: the mark of an Apple disk image stands in the last 512 bytes of
-// the file, and an archive may keep what makes it a program further on. So whole
-// content is judged better where it is at hand.
+// with two exceptions: the mark of an Apple disk image is in the last 512 bytes of the
+// file, and an archive may keep what makes it a program further on. So whole content is
+// judged better where it is at hand.
 const Head = 64 << 10
 
 // Executables refuses what can be run. The zero value refuses all of it.
@@ -49,32 +50,12 @@ func NewExecutables(allow []string) (Executables, error) {
 			mime = other
 		}
 		if !slices.Contains(known, mime) {
-			return Executables{}, fault.New(fault.Misconfigured, "there is no type "+shown(given, longestName)+" among those that can be run",
+			return Executables{}, fault.New(fault.Misconfigured, "there is no type "+shown(given, maxName)+" among those that can be run",
 				"Use one of "+strings.Join(known, ", ")).With("mimeType", given).With("known", known)
 		}
 		g.opened[mime] = true
 	}
 	return g, nil
-}
-
-// otherNames are names of types in use elsewhere.
-var otherNames = map[string]string{
-	"text/x-sh":                                   shell,
-	"text/x-shellscript":                          shell,
-	"application/x-shellscript":                   shell,
-	"application/x-msdownload":                    portable,
-	"application/x-dosexec":                       portable,
-	"application/x-executable":                    elf,
-	"application/x-pie-executable":                elf,
-	"application/javascript":                      javascript,
-	"application/x-python":                        python,
-	"application/x-msdos-program":                 dos,
-	"application/x-ms-installer":                  installer,
-	"application/x-debian-package":                debian,
-	"application/vnd.debian.binary-package+x-deb": debian,
-	"application/x-redhat-package-manager":        redhat,
-	"application/x-java-archive":                  jar,
-	"application/x-xar":                           applePackage,
 }
 
 // Types are the MIME types that can be opened, sorted.
@@ -98,9 +79,14 @@ func Types() []string {
 // hands back to the shell, which runs it as a script, whatever it was meant to be.
 func (g Executables) Judge(base string, content []byte, bit bool) error {
 	err := g.Content(content)
-	if err == nil && bit && !g.opened[shell] && !kernelRuns(content) {
-		err = finding{shell, "the file has an executable bit, and a shell runs any text in such a file as a script", "its mode"}.
-			refusal("Have a person take the bit away with chmod -x")
+	if err == nil && bit && !g.opened[shell] {
+		kernelRuns := bytes.HasPrefix(content, []byte("#!")) || slices.ContainsFunc(signatures, func(s signature) bool {
+			return (s.mime == elf || s.mime == appImage || s.mime == mach) && s.in(content)
+		})
+		if !kernelRuns {
+			err = runs(shell, "the file has an executable bit, and a shell runs any text in such a file as a script", "its mode",
+				"Have a person take the bit away with chmod -x")
+		}
 	}
 	if err != nil {
 		return fault.From(err).With("name", base)
@@ -108,46 +94,66 @@ func (g Executables) Judge(base string, content []byte, bit bool) error {
 	return g.Name(base)
 }
 
-// kernelRuns reports whether a kernel runs content itself, without a shell.
-func kernelRuns(content []byte) bool {
-	return bytes.HasPrefix(content, []byte("#!")) || slices.ContainsFunc(signatures, func(s signature) bool {
-		return (s.mime == elf || s.mime == appImage || s.mime == mach) && s.in(content)
-	})
-}
-
 // Content judges the beginning of a file ([Head]) or all of it, in the encoding it
 // has on disk. A refusal is fault.Forbidden with the mimeType and what it was
 // recognized_by in its details.
 func (g Executables) Content(content []byte) error {
-	if found, ok := scriptIn(content); ok && !g.opened[found.mime] {
-		return found.refusal("Leave out the line that begins with #!: such a file is run by naming its interpreter")
+	if mime := scriptType(content); mime != "" && !g.opened[mime] {
+		return runs(mime, "the content is a script that can be run", "it begins with #!",
+			"Leave out the line that begins with #!: such a file is run by naming its interpreter")
 	}
 	for _, sign := range signatures {
 		if !g.opened[sign.mime] && sign.in(content) {
-			return finding{sign.mime, "the content is " + sign.what, sign.mark}.refusal("Write source or data")
+			return runs(sign.mime, "the content is "+sign.what, sign.mark, "Write source or data")
 		}
 	}
 	return nil
 }
 
-// finding is something that can be run.
-type finding struct {
-	mime string
-	what string // a sentence
-	mark string // what it was recognised by
+// Name judges the last component of a path, which need not exist. Case, dots and
+// spaces at the end, and alternate streams of Windows (x.exe::$DATA, x.txt:y.exe) are
+// seen through; only the last extension counts, as in x.txt.exe. A refusal is
+// fault.Forbidden with the mimeType and what it was recognized_by in its details.
+func (g Executables) Name(base string) error {
+	for part := range strings.SplitSeq(base, ":") {
+		plain := Plain(part)
+		ext := path.Ext(plain)
+
+		// A shared library may have its version behind the extension, as in libz.so.1.3.
+		rest := plain
+		for e := path.Ext(rest); len(e) > 1 && strings.Trim(e[1:], "0123456789") == ""; e = path.Ext(rest) {
+			rest = strings.TrimSuffix(rest, e)
+		}
+		if path.Ext(rest) == ".so" {
+			ext = ".so"
+		}
+
+		short := IsShort(plain)
+		for _, row := range extensions {
+			// An 8.3 name, which has at most three letters of the extension, may mean several.
+			known := strings.ToLower(row.Ext)
+			if (known == ext || short && len(known) > 4 && known[:4] == ext) && !g.opened[row.MIME] {
+				what := "the name " + shown(base, maxName) + " is that of a file which can be run: " + row.Why
+				err := runs(row.MIME, what, "its extension "+row.Ext, "Use the extension of what it is as text, or .txt")
+				return fault.From(err).With("name", base)
+			}
+		}
+	}
+	return nil
 }
 
-// refusal also says which flag would let it through; only a person can set that.
-func (f finding) refusal(instead string) *fault.Error {
-	return fault.New(fault.Forbidden, fmt.Sprintf("%s (%s), and what can be run is not written here", f.what, f.mark),
-		instead+", or ask the person who runs this server for --allow-mime "+f.mime).
-		With("mimeType", f.mime).With("recognized_by", f.mark)
+// runs refuses what can be run, recognized by mark, and names the flag that would let it
+// through, which only a person can set.
+func runs(mime, what, mark, instead string) error {
+	return fault.New(fault.Forbidden, fmt.Sprintf("%s (%s), and what can be run is not written here", what, mark),
+		instead+", or ask the person who runs this server for --allow-mime "+mime).
+		With("mimeType", mime).With("recognized_by", mark)
 }
 
-// shown is a name or a path as messages carry it: quoted, and cut after that many bytes.
-func shown(name string, longest int) string { return strconv.Quote(text.Cut(name, longest)) }
+// shown quotes a name or a path for a message, cut after that many bytes.
+func shown(name string, maxBytes int) string { return strconv.Quote(text.Cut(name, maxBytes)) }
 
 const (
-	longestName = 128
-	longestPath = 256
+	maxName = 128
+	maxPath = 256
 )

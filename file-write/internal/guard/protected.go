@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"sync"
@@ -23,31 +24,26 @@ type opening struct {
 // NewProtected lets through what the globs in allow match, case aside: one
 // without a slash is matched against the name of what is protected, at any depth, one
 // with a slash against the path, from the allowed directory, of that or of something
-// beneath it. What lies beneath an opened directory is open with it, except what is
-// protected for itself: .vscode does not open .vscode/.git, though .vscode/** does,
-// since that matches it. A glob that cannot be read, or could match nothing, is
-// fault.Misconfigured.
+// in it. What is in an opened directory is open with it, except what is protected for
+// itself: .vscode does not open .vscode/.git, though .vscode/** does, since that matches
+// it. A glob that cannot be read, or could match nothing, is fault.Misconfigured.
 func NewProtected(allow []string) (Protected, error) {
 	var g Protected
 	for _, given := range allow {
-		o, err := newOpening(given)
+		pattern := strings.TrimPrefix(norm.NFC.String(given), "./")
+		absolute := strings.HasPrefix(pattern, "/") || strings.HasPrefix(pattern, "~/") || slices.Contains(strings.Split(pattern, "/"), "..")
+		pattern = strings.TrimRight(pattern, "/")
+		compiled, err := glob.CompileFold(pattern)
+		if absolute {
+			err = fault.New(fault.ParamInvalid, "it is not relative to the allowed directory", "")
+		}
 		if err != nil {
-			return Protected{}, fault.New(fault.Misconfigured, "the pattern "+shown(given, longestPath)+" cannot be used: "+fault.From(err).Msg,
+			return Protected{}, fault.New(fault.Misconfigured, "the pattern "+shown(given, maxPath)+" cannot be used: "+fault.From(err).Msg,
 				"Correct --allow-protected").With("pattern", given).Because(err)
 		}
-		g.opened = append(g.opened, o)
+		g.opened = append(g.opened, opening{pattern: compiled, byName: !strings.Contains(pattern, "/")})
 	}
 	return g, nil
-}
-
-func newOpening(given string) (opening, error) {
-	pattern := strings.TrimPrefix(norm.NFC.String(given), "./")
-	if strings.HasPrefix(pattern, "/") || strings.HasPrefix(pattern, "~/") || slices.Contains(strings.Split(pattern, "/"), "..") {
-		return opening{}, fault.New(fault.ParamInvalid, "it is not relative to the allowed directory", "")
-	}
-	pattern = strings.TrimRight(pattern, "/")
-	compiled, err := glob.CompileFold(pattern)
-	return opening{pattern: compiled, byName: !strings.Contains(pattern, "/")}, err
 }
 
 // Judge looks at a path with slashes, relative to the allowed directory, and at every
@@ -93,7 +89,7 @@ func (g Protected) opens(way []string, end int) bool {
 }
 
 func refusal(rel string, r Path) error {
-	return fault.New(fault.Forbidden, "the path "+shown(rel, longestPath)+" is protected, since "+r.Why,
+	return fault.New(fault.Forbidden, "the path "+shown(rel, maxPath)+" is protected, since "+r.Why,
 		"Leave it to the person who runs this server, or ask them for --allow-protected with a pattern that names it").
 		With("path", rel).With("protected", map[string]any{"pattern": r.Pattern, "why": r.Why})
 }
@@ -157,4 +153,57 @@ func (r *rule) match(way []string) bool {
 		}
 	}
 	return true
+}
+
+// Git takes a directory of any name for a repository, and runs the programs that its
+// config and hooks name, if it has a valid HEAD and the directories objects and refs, its
+// own or those that commondir leads to. All that git asks of HEAD is its first bytes. So
+// no file with these bytes comes to be called HEAD, in whatever order the other parts
+// were made; and beside a HEAD that is there already none of the parts is changed.
+
+// repositoryParts are what makes a repository, in their plain form.
+var repositoryParts = []string{"head", "config", "config.worktree", "hooks", "commondir", "objects", "refs"}
+
+// Repository is the row of the table for [Protected.JudgeHead] and [Protected.JudgePart].
+var Repository = Path{
+	Pattern: "HEAD config config.worktree hooks commondir objects refs, in a directory with a valid HEAD",
+	Why:     "git takes a directory with a valid HEAD for a repository, and runs its hooks and the commands of its config",
+}
+
+// IsHead reports whether git would take content for that of a HEAD: a reference, or the
+// hash of a commit.
+func IsHead(content []byte) bool {
+	if bytes.HasPrefix(content, []byte("ref:")) {
+		return true
+	}
+	const hash = 40 // digits of SHA-1; SHA-256 has more
+	return len(content) >= hash && len(bytes.TrimLeft(content[:hash], "0123456789abcdefABCDEF")) == 0
+}
+
+// JudgeHead refuses to let content be that of the file rel, relative as for Judge, if git
+// would take it for the HEAD of a repository.
+func (g Protected) JudgeHead(rel string, content []byte) error {
+	way := components(rel)
+	if len(way) == 0 || way[len(way)-1] != "head" || !IsHead(content) || g.opens(way, len(way)) {
+		return nil
+	}
+	return refusal(rel, Repository)
+}
+
+// JudgePart refuses a path on whose way something is, or would be, a part of a repository.
+// headed says whether the directory so many levels above rel has a valid HEAD; it is asked
+// only about directories of something that is called like a part.
+func (g Protected) JudgePart(rel string, headed func(up int) bool) error {
+	names := strings.Split(rel, "/")
+	for i, name := range names {
+		plain := Plain(name)
+		isPart := func(part string) bool { return plain == part || IsShortOf(plain, part) }
+		if !slices.ContainsFunc(repositoryParts, isPart) || !headed(len(names)-i) {
+			continue
+		}
+		if !g.opens(components(rel), len(components(strings.Join(names[:i+1], "/")))) {
+			return refusal(rel, Repository)
+		}
+	}
+	return nil
 }

@@ -1,54 +1,12 @@
 package guard
 
-import (
-	"path"
-	"slices"
-	"strings"
-)
-
-// Name judges the last component of a path, which need not exist. Case, dots and
-// spaces at the end, and alternate streams of Windows (x.exe::$DATA, x.txt:y.exe) are
-// seen through; only the last extension counts, as in x.txt.exe. A refusal is
-// fault.Forbidden with the mimeType and what it was recognized_by in its details.
-func (g Executables) Name(base string) error {
-	for part := range strings.SplitSeq(base, ":") {
-		plain := Plain(part)
-		ext, short := lastExtension(plain), IsShort(plain)
-		for _, row := range extensions {
-			// An 8.3 name, which has at most three letters of the extension, may mean several.
-			speaks := row.plain == ext || short && len(row.plain) > 4 && row.plain[:4] == ext
-			if speaks && !g.opened[row.MIME] {
-				what := "the name " + shown(base, longestName) + " is that of a file which can be run: " + row.Why
-				return finding{row.MIME, what, "its extension " + row.Ext}.
-					refusal("Use the extension of what it is as text, or .txt").With("name", base)
-			}
-		}
-	}
-	return nil
-}
-
-// lastExtension is the one that counts; a shared library may have its version behind it, as in
-// libz.so.1.3.
-func lastExtension(plain string) string {
-	ext := path.Ext(plain)
-	rest := plain
-	isVersion := func(ext string) bool { return len(ext) > 1 && strings.Trim(ext[1:], "0123456789") == "" }
-	for isVersion(path.Ext(rest)) {
-		rest = strings.TrimSuffix(rest, path.Ext(rest))
-	}
-	if path.Ext(rest) == ".so" {
-		return ".so"
-	}
-	return ext
-}
+import "slices"
 
 // Extension is one extension of files that can be run.
 type Extension struct {
 	Ext  string // as it is usually written, with its dot
 	MIME string // the type that opens it
 	Why  string // what runs it
-
-	plain string // Ext in its plain form
 }
 
 // Extensions are the ones that are refused, for documents and doctor.
@@ -58,7 +16,7 @@ func Extensions() []Extension { return slices.Clone(extensions) }
 // .rb .pl .vb .applescript); .out, .bin and .o, which say nothing; .ko, which is also
 // Korean; .inf, which runs only on being installed; documents that may hold macros,
 // which ask first.
-var extensions = withPlain([]Extension{
+var extensions = []Extension{
 	{Ext: ".exe", MIME: portable, Why: "Windows runs it"},
 	{Ext: ".dll", MIME: portable, Why: "Windows loads it into programs, also because it lies beside them"},
 	{Ext: ".sys", MIME: portable, Why: "a driver of Windows"},
@@ -150,15 +108,6 @@ var extensions = withPlain([]Extension{
 	{Ext: ".pyo", MIME: bytecode, Why: "Python may prefer it to the source that a person reads"},
 	{Ext: ".pyz", MIME: "application/x-pyz", Why: "a Python program packed into an archive"},
 	{Ext: ".pyzw", MIME: "application/x-pyz", Why: "a Python program packed into an archive"},
-})
-
-// rows adds the plain form of each extension.
-// withPlain fills in the plain form of each extension.
-func withPlain(table []Extension) []Extension {
-	for i := range table {
-		table[i].plain = Plain(table[i].Ext)
-	}
-	return table
 }
 
 // The types that more than one row or table speaks of.
@@ -195,3 +144,23 @@ const (
 	javascript      = "text/javascript"
 	script          = "text/x-script"
 )
+
+// otherNames are names of types in use elsewhere.
+var otherNames = map[string]string{
+	"text/x-sh":                                   shell,
+	"text/x-shellscript":                          shell,
+	"application/x-shellscript":                   shell,
+	"application/x-msdownload":                    portable,
+	"application/x-dosexec":                       portable,
+	"application/x-executable":                    elf,
+	"application/x-pie-executable":                elf,
+	"application/javascript":                      javascript,
+	"application/x-python":                        python,
+	"application/x-msdos-program":                 dos,
+	"application/x-ms-installer":                  installer,
+	"application/x-debian-package":                debian,
+	"application/vnd.debian.binary-package+x-deb": debian,
+	"application/x-redhat-package-manager":        redhat,
+	"application/x-java-archive":                  jar,
+	"application/x-xar":                           applePackage,
+}

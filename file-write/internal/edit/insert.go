@@ -7,40 +7,40 @@ import (
 	"github.com/multiollama/mcp-server/shared/text"
 )
 
-// writing is the text an edit puts in, as bytes fit for each place.
-type writing struct {
+// insertion is the text an edit puts in, as bytes fit for each match.
+type insertion struct {
 	page   page
-	text   string // with LF where the line ends are still to be chosen
-	chosen bool   // the line ends are the same everywhere
-	next   int    // page.text: the first LF behind a place; len if none
-	final  string // how the last line end of the file is, once asked
+	text   string // with LF where the line endings are still to be chosen
+	chosen bool   // the line endings are the same everywhere
+	next   int    // in page.text: the first LF after a match; len if none
+	final  string // the last line ending of the file, once asked
 
 	last    string // the text encoded last
 	encoded []byte
 	encodes bool // whether there is one
 }
 
-func newWriting(p page, with string) *writing {
-	w := &writing{page: p, text: with, chosen: true, next: -1}
+func newInsertion(p page, with string) *insertion {
+	w := &insertion{page: p, text: with, chosen: true, next: -1}
 	switch p.ending {
 	case text.LF:
-		w.text = p.given(with)
+		w.text = p.withLF(with)
 	case text.CRLF:
-		w.text = strings.ReplaceAll(p.given(with), "\n", "\r\n")
+		w.text = strings.ReplaceAll(p.withLF(with), "\n", "\r\n")
 	case text.CR:
-		w.text = strings.ReplaceAll(p.given(with), "\n", "\r")
+		w.text = strings.ReplaceAll(p.withLF(with), "\n", "\r")
 	case text.Mixed:
-		w.text = p.given(with)
+		w.text = p.withLF(with)
 		w.chosen = !strings.Contains(w.text, "\n")
 	}
 	return w
 }
 
-// at is the bytes to put in at a place. The slice is good until the next call.
-func (w *writing) at(pl place) ([]byte, error) {
+// at returns the bytes to put in at a match. The slice is valid until the next call.
+func (w *insertion) at(m match) ([]byte, error) {
 	s := w.text
 	if !w.chosen {
-		s = w.endedAs(pl)
+		s = w.endedAs(m)
 	}
 	if !w.encodes || s != w.last {
 		b, err := w.page.enc.Encode(s, false)
@@ -50,43 +50,41 @@ func (w *writing) at(pl place) ([]byte, error) {
 		w.last, w.encoded, w.encodes = s, b, true
 	}
 	if w.page.enc.Name() == "iso-2022-jp" {
-		return shifted(pl.before, pl.after, w.encoded), nil
+		return shifted(m.before, m.after, w.encoded), nil
 	}
 	return w.encoded, nil
 }
 
-// endedAs gives the lines put in the line ends of those they replace, one by
+// endedAs gives the lines put in the line endings of those they replace, one by
 // one, and further ones the last of these, or that of the place.
-func (w *writing) endedAs(pl place) string {
+func (w *insertion) endedAs(m match) string {
 	var b strings.Builder
-	replaced, end := w.page.text[pl.from:pl.to], ""
-	first := true
-	for line := range strings.SplitSeq(w.text, "\n") {
-		if !first {
+	replaced, end := w.page.text[m.from:m.to], ""
+	for i, line := range strings.Split(w.text, "\n") {
+		if i > 0 {
 			if i := strings.IndexByte(replaced, '\n'); i >= 0 {
 				end, replaced = endAt(replaced, i), replaced[i+1:]
 			} else {
 				replaced = ""
 			}
 			if end == "" {
-				end = w.around(pl)
+				end = w.around(m)
 			}
 			b.WriteString(end)
 		}
 		b.WriteString(line)
-		first = false
 	}
 	return b.String()
 }
 
-// around is how the line ends that a place is in, or the one before it where it
-// is the last. Only files of mixed line ends are asked, and those have an LF.
-func (w *writing) around(pl place) string {
+// around returns the ending of the line that a match is in, or of the line before where it
+// is the last. Only files of mixed line endings are asked, and those have an LF.
+func (w *insertion) around(m match) string {
 	all := w.page.text
-	if w.next < pl.to {
+	if w.next < m.to {
 		w.next = len(all)
-		if i := strings.IndexByte(all[pl.to:], '\n'); i >= 0 {
-			w.next = pl.to + i
+		if i := strings.IndexByte(all[m.to:], '\n'); i >= 0 {
+			w.next = m.to + i
 		}
 	}
 	if w.next < len(all) {
@@ -98,7 +96,7 @@ func (w *writing) around(pl place) string {
 	return w.final
 }
 
-// endAt is the line end whose LF stands at i.
+// endAt is the line ending whose LF is at i.
 func endAt(s string, i int) string {
 	if i > 0 && s[i-1] == '\r' {
 		return "\r\n"
@@ -111,8 +109,8 @@ const ascii = "\x1b(B"
 
 // shifted fits a piece of ISO-2022-JP, complete in itself, between two places
 // with other escape sequences in force (RFC 1468): it begins in the state before,
-// ends in the state behind, and repeats no sequence that is in force already. So
-// the bytes behind it keep their meaning without being touched.
+// ends in the state after it, and repeats no sequence that is in force already. So
+// the bytes after it keep their meaning without being changed.
 func shifted(before, after string, piece []byte) []byte {
 	var out []byte
 	state := before
@@ -144,6 +142,6 @@ func shifted(before, after string, piece []byte) []byte {
 	return append(out, after...)
 }
 
-// isASCII says that an escape sequence calls a set of which the letters are
+// isASCII reports whether an escape sequence calls a set of which the letters are
 // those of ASCII.
 func isASCII(shift string) bool { return shift == "" || shift == ascii || shift == "\x1b(J" }
