@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -44,8 +45,6 @@ type gap struct {
 	file     string // that is missing as a whole, or empty
 }
 
-func newChecker(v *view) *checker { return &checker{view: v} }
-
 // file checks one file.
 func (c *checker) file(p part) error {
 	c.result.Files++
@@ -56,37 +55,23 @@ func (c *checker) file(p part) error {
 			return err
 		}
 		c.at.line++
-		c.line(line)
+		k, err := linkOf(line.text)
+		switch {
+		case !line.whole && c.beyondHead(): // what a crash left
+			c.result.Unfinished = line.size
+		case !line.whole:
+			c.damage(Truncated, "the last line ends in the middle")
+		case err != nil:
+			c.damage(Malformed, "the line is no audit event")
+		case !k.true:
+			c.damage(Changed, "the line does not have the hash it states")
+		default:
+			c.event(k)
+		}
 		c.at.offset += line.size
 	}
 	c.prior = rotated{p.path, p.number}
 	return nil
-}
-
-func (c *checker) line(line rawLine) {
-	if !line.whole {
-		c.cutShort(line)
-		return
-	}
-	k, err := linkOf(line.text)
-	switch {
-	case err != nil:
-		c.damage(Malformed, "the line is no audit event")
-	case !k.true:
-		c.damage(Changed, "the line does not have the hash it states")
-	default:
-		c.event(k)
-	}
-}
-
-// cutShort is a last line without newline. Behind the recorded end it is what a
-// crash left; within it, somebody cut the file.
-func (c *checker) cutShort(line rawLine) {
-	if c.beyondHead() {
-		c.result.Unfinished = line.size
-		return
-	}
-	c.damage(Truncated, "the last line ends in the middle")
 }
 
 // beyondHead says that the line was written after the head record.
@@ -110,10 +95,20 @@ func (c *checker) expected() uint64 {
 
 // event takes in a line that is whole in itself.
 func (c *checker) event(k link) {
+	// The first one settles where the chain begins. Only the head record knows what Keep
+	// pruned; files that it pruned and that are still there do no harm.
 	if c.next == 0 {
-		c.first(k)
+		c.next = max(1, c.view.head.From)
+		if !c.view.sealed || k.Seq < c.next {
+			c.next = max(1, k.Seq-min(k.Seq, c.damaged))
+		}
+		c.result.From = c.next
+		if c.next == 1 {
+			c.hashes = []string{""}
+		}
 	}
-	switch {
+
+	switch missing := k.Seq - c.next; {
 	case c.fill(k.Seq):
 		c.note(c.at, k.Seq, Reordered, fmt.Sprintf("event %d stands behind event %d", k.Seq, c.next-1))
 	case k.Seq < c.next:
@@ -125,45 +120,30 @@ func (c *checker) event(k link) {
 	case c.view.sealed && k.Seq > c.view.head.Seq && !c.beyondHead():
 		c.note(c.at, k.Seq, Inserted, fmt.Sprintf("event %d is later than the last one, %d", k.Seq, c.view.head.Seq))
 		return
-	default:
-		c.accept(k)
+	default: // the expected event, or a later one
+		if missing > c.damaged {
+			c.miss(c.next+c.damaged, k.Seq-1)
+		}
+		if missing == 0 && len(c.hashes) > 0 && !slices.Contains(c.hashes, k.Prev) {
+			// The line before states its own hash but not the one that this line recorded: it
+			// was rewritten together with its hash.
+			if c.good.line == 0 {
+				c.note(c.at, c.next, Changed, "the first event names one before it")
+			} else {
+				c.note(c.good, c.next-1, Changed, fmt.Sprintf("event %d does not have the hash that event %d recorded", c.next-1, c.next))
+			}
+		}
+		c.next, c.hashes, c.damaged, c.good = k.Seq+1, []string{k.hash}, 0, c.at
 	}
-	c.count(k)
-}
 
-// first settles where the chain begins. Only the head record knows what Keep
-// pruned; files that it pruned and that are still there do no harm.
-func (c *checker) first(k link) {
-	c.next = max(1, c.view.head.From)
-	if !c.view.sealed || k.Seq < c.next {
-		c.next = max(1, k.Seq-min(k.Seq, c.damaged))
+	c.result.Events++
+	if c.result.First.IsZero() {
+		c.result.First = k.Time
 	}
-	c.result.From = c.next
-	if c.next == 1 {
-		c.hashes = []string{""}
+	c.result.Last = k.Time
+	if len(c.hashes) > 0 {
+		c.result.Head = c.hashes[0]
 	}
-}
-
-// accept moves on to an event that is the expected one or a later one.
-func (c *checker) accept(k link) {
-	missing := k.Seq - c.next
-	if missing > c.damaged {
-		c.miss(c.next+c.damaged, k.Seq-1)
-	}
-	if missing == 0 && len(c.hashes) > 0 && !slices.Contains(c.hashes, k.Prev) {
-		c.relinked()
-	}
-	c.next, c.hashes, c.damaged, c.good = k.Seq+1, []string{k.hash}, 0, c.at
-}
-
-// relinked is the case of a line that states its own hash but not the one that
-// the next line recorded: it was rewritten together with its hash.
-func (c *checker) relinked() {
-	if c.good.line == 0 {
-		c.note(c.at, c.next, Changed, "the first event names one before it")
-		return
-	}
-	c.note(c.good, c.next-1, Changed, fmt.Sprintf("event %d does not have the hash that event %d recorded", c.next-1, c.next))
 }
 
 // miss notes a gap before this line, or a whole file where the numbers of the
@@ -186,28 +166,11 @@ func (c *checker) fill(seq uint64) bool {
 	if i < 0 {
 		return false
 	}
-	g := c.gaps[i]
-	left, right := g, g
+	left, right := c.gaps[i], c.gaps[i]
 	left.to, right.from = seq-1, seq+1
-	var rest []gap
-	for _, part := range []gap{left, right} {
-		if part.from <= part.to {
-			rest = append(rest, part)
-		}
-	}
+	rest := slices.DeleteFunc([]gap{left, right}, func(g gap) bool { return g.from > g.to })
 	c.gaps = slices.Replace(c.gaps, i, i+1, rest...)
 	return true
-}
-
-func (c *checker) count(k link) {
-	c.result.Events++
-	if c.result.First.IsZero() {
-		c.result.First = k.Time
-	}
-	c.result.Last = k.Time
-	if len(c.hashes) > 0 {
-		c.result.Head = c.hashes[0]
-	}
 }
 
 func (c *checker) note(at place, seq uint64, kind, text string) {
@@ -222,31 +185,24 @@ func (c *checker) note(at place, seq uint64, kind, text string) {
 func (c *checker) end() Result {
 	c.atHead()
 	for _, g := range c.gaps {
-		c.noteGap(g)
+		text := fmt.Sprintf("events %d to %d are missing here", g.from, g.to)
+		if g.from == g.to {
+			text = fmt.Sprintf("event %d is missing here", g.from)
+		}
+		at := g.place
+		if g.file != "" {
+			at.file, at.line = g.file, 0
+			text = fmt.Sprintf("the file with events %d to %d is missing", g.from, g.to)
+		}
+		c.note(at, g.from, Removed, text)
 	}
 	slices.SortStableFunc(c.broken, func(a, b found) int {
-		if a.place.order != b.place.order {
-			return a.place.order - b.place.order
-		}
-		return a.place.line - b.place.line
+		return cmp.Or(a.place.order-b.place.order, a.place.line-b.place.line)
 	})
 	for _, f := range c.broken {
 		c.result.Broken = append(c.result.Broken, f.Break)
 	}
 	return c.result
-}
-
-func (c *checker) noteGap(g gap) {
-	text := fmt.Sprintf("events %d to %d are missing here", g.from, g.to)
-	if g.from == g.to {
-		text = fmt.Sprintf("event %d is missing here", g.from)
-	}
-	at := g.place
-	if g.file != "" {
-		at.file, at.line = g.file, 0
-		text = fmt.Sprintf("the file with events %d to %d is missing", g.from, g.to)
-	}
-	c.note(at, g.from, Removed, text)
 }
 
 // atHead looks for what is missing at the end.
@@ -258,20 +214,19 @@ func (c *checker) atHead() {
 		return
 	}
 	if h.Rebuilt > 0 {
-		c.note(seal, h.Rebuilt, Removed, fmt.Sprintf("the head record was lost and made anew after event %d: events that followed it may be missing", h.Rebuilt))
+		text := fmt.Sprintf("the head record was lost and made anew after event %d: events that followed it may be missing", h.Rebuilt)
+		c.note(seal, h.Rebuilt, Removed, text)
 	}
-	if have := c.expected(); have <= h.Seq {
-		c.gaps = append(c.gaps, c.lostEnd(have, h.Seq))
-	} else if c.damaged == 0 && c.next == h.Seq+1 && h.Seq > 0 && !slices.Contains(c.hashes, h.Hash) {
-		c.note(c.good, h.Seq, Changed, fmt.Sprintf("event %d does not have the hash of the head record", h.Seq))
+	have := c.expected()
+	if have > h.Seq {
+		if c.damaged == 0 && c.next == h.Seq+1 && h.Seq > 0 && !slices.Contains(c.hashes, h.Hash) {
+			c.note(c.good, h.Seq, Changed, fmt.Sprintf("event %d does not have the hash of the head record", h.Seq))
+		}
+		return
 	}
-}
 
-// lostEnd is the gap behind the last line, or the newest file where that is
-// missing.
-func (c *checker) lostEnd(from, to uint64) gap {
-	h := c.view.head
-	g := gap{from: from, to: to, place: place{order: c.order + 1, file: filepath.Base(c.view.path), line: 1}}
+	// The gap behind the last line, or the newest file where that is missing.
+	g := gap{from: have, to: h.Seq, place: place{order: c.order + 1, file: filepath.Base(c.view.path), line: 1}}
 	switch {
 	case c.view.current == nil && h.Size > 0:
 		g.file = g.place.file
@@ -281,5 +236,5 @@ func (c *checker) lostEnd(from, to uint64) gap {
 	case h.Rotated > newest(c.view.old):
 		g.file = filepath.Base(rotatedPath(c.view.path, h.Rotated))
 	}
-	return g
+	c.gaps = append(c.gaps, g)
 }

@@ -1,12 +1,13 @@
 package audit
 
 import (
-	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"unicode"
+
+	"github.com/multiollama/mcp-server/shared/jsonx"
 )
 
 // credential is one kind of secret that is known by its looks.
@@ -158,25 +159,21 @@ var telling = []string{"password", "passwd", "passphrase", "secret", "authorizat
 // and author are none.
 var endings = []string{"token", "tokens", "auth", "pwd", "passcode"}
 
-// isSecretKey says that the value under key is a credential by the key's name.
+// isSecretKey says that the value of a member is a credential by the member's name.
 // Numbers under "tokens" are counts.
-func isSecretKey(key string, v any) bool {
-	switch v.(type) {
-	case nil, bool:
+func isSecretKey(v jsonx.Value) bool {
+	switch v.Kind {
+	case jsonx.Null, jsonx.Bool:
 		return false
-	case json.Number:
-		return isSecretName(key) && !strings.HasSuffix(plain(key), "tokens")
+	case jsonx.Number:
+		return isSecretName(v.Name) && !strings.HasSuffix(plain(v.Name), "tokens")
 	}
-	return isSecretName(key)
+	return isSecretName(v.Name)
 }
 
 // isSecretName says that name is a text that speaks of a credential.
-func isSecretName(name any) bool {
-	s, ok := name.(string)
-	if !ok {
-		return false
-	}
-	s = plain(s)
+func isSecretName(name string) bool {
+	s := plain(name)
 	for _, t := range telling {
 		if strings.Contains(s, t) {
 			return true
@@ -187,7 +184,7 @@ func isSecretName(name any) bool {
 			return s != "pwd" // the working directory, in an environment
 		}
 	}
-	return isSecretWord(name.(string), false)
+	return isSecretWord(name, false)
 }
 
 // strong are the ends of the words of a name that speak of a credential; keyed are those that do before "key".
@@ -315,10 +312,9 @@ func isAssigned(before, name, sign, v string) bool {
 	return before == "" || strings.ContainsRune("\n\"'{,", rune(before[len(before)-1]))
 }
 
-// isSecretOption says that v is an option whose value comes next.
-func isSecretOption(v any) bool {
-	s, ok := v.(string)
-	return ok && strings.HasPrefix(s, "-") && !strings.ContainsAny(s, "= :") && isSecretName(s)
+// isSecretOption says that s is an option whose value comes next.
+func isSecretOption(s string) bool {
+	return strings.HasPrefix(s, "-") && !strings.ContainsAny(s, "= :") && isSecretName(s)
 }
 
 // plain is name without case, blanks, hyphens, underscores and dots.

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -11,7 +10,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/multiollama/mcp-server/shared/quoted"
+	"github.com/multiollama/mcp-server/shared/jsonx"
 )
 
 // MaxLine bounds one line of the log, its newline included, in bytes.
@@ -49,14 +48,9 @@ const (
 // maxBody and never fails on what a caller can put into an Event.
 func bodyOf(e Event) ([]byte, error) {
 	e.Seq, e.Prev, e.Hash = 0, "", ""
-	if b, ok := appendBody(make([]byte, 0, 512+len(e.Arguments)), e); ok {
-		if b = inert(b); len(b) <= maxBody-len(emptySeq)-len(emptyChain) {
-			return b, nil
-		}
-	}
-	b, err := quoted.JSON(e)
+	b, err := jsonx.Append(make([]byte, 0, 512+len(e.Arguments)), &e)
 	if b = inert(b); err != nil || len(b) > maxBody {
-		b, err = quoted.JSON(reduced(e))
+		b, err = jsonx.Append(nil, reduced(e))
 		b = inert(b)
 	}
 	if err != nil {
@@ -92,80 +86,10 @@ func steers(r rune) bool {
 	return r >= 0x7f && (r == utf8.RuneError || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp))
 }
 
-// appendBody appends what marshal makes of an event, up to its place in the chain;
-// false where it holds something that only marshal can judge.
-func appendBody(b []byte, e Event) ([]byte, bool) {
-	arguments, ok := compact(e.Arguments)
-	small := e.DurationMS != 0 && math.Abs(e.DurationMS) < 1e-6
-	if y := e.Time.Year(); !ok || small || !(math.Abs(e.DurationMS) < 1e21) || e.Time.Location() != time.UTC || y < 0 || y > 9999 {
-		return nil, false
-	}
-	b = e.Time.AppendFormat(append(b, `"time":"`...), time.RFC3339Nano)
-	b = appendText(append(b, '"'), "server", e.Server)
-	b = appendText(b, "version", e.Version)
-	b = strconv.AppendInt(append(b, `,"pid":`...), int64(e.PID), 10)
-	b = appendTold(b, "session", e.Session)
-	b = appendTold(b, "client", e.Client)
-	b = appendTold(b, "request_id", e.RequestID)
-	b = appendText(b, "tool", e.Tool)
-	if len(arguments) > 0 {
-		b = append(append(b, `,"arguments":`...), arguments...)
-	}
-	b = appendPaths(b, e.Paths)
-	b = appendText(b, "verdict", e.Verdict)
-	b = appendTold(b, "rule", e.Rule)
-	b = appendText(b, "outcome", e.Outcome)
-	b = appendTold(b, "code", e.Code)
-	b = appendTold(b, "cause", e.Cause)
-	b = strconv.AppendFloat(append(b, `,"duration_ms":`...), e.DurationMS, 'f', -1, 64)
-	return strconv.AppendInt(append(b, `,"bytes":`...), e.Bytes, 10), true
-}
-
-func appendText(b []byte, name, value string) []byte {
-	b = append(append(append(b, `,"`...), name...), `":`...)
-	return quoted.Append(b, value)
-}
-
-// appendTold appends what is left out where it is empty.
-func appendTold(b []byte, name, value string) []byte {
-	if value == "" {
-		return b
-	}
-	return appendText(b, name, value)
-}
-
-func appendPaths(b []byte, paths []string) []byte {
-	for i, p := range paths {
-		if i == 0 {
-			b = append(b, `,"paths":[`...)
-		} else {
-			b = append(b, ',')
-		}
-		b = quoted.Append(b, p)
-	}
-	if len(paths) > 0 {
-		b = append(b, ']')
-	}
-	return b
-}
-
-// compact is raw without space between its values; false for what is no JSON.
-func compact(raw json.RawMessage) (json.RawMessage, bool) {
-	if !json.Valid(raw) {
-		return nil, len(raw) == 0
-	}
-	if bytes.ContainsAny(raw, " \t\r\n") {
-		var b bytes.Buffer
-		err := json.Compact(&b, raw)
-		return b.Bytes(), err == nil
-	}
-	return raw, true
-}
-
 // reduced is e with every part bounded: arguments become their digest.
 func reduced(e Event) Event {
 	if e.Arguments != nil {
-		e.Arguments = digestJSON(e.Arguments)
+		e.Arguments = digest(e.Arguments)
 	}
 	for _, s := range []*string{&e.Server, &e.Version, &e.Session, &e.Client, &e.RequestID, &e.Tool, &e.Verdict, &e.Rule, &e.Outcome, &e.Code} {
 		*s = cut(*s, maxName)

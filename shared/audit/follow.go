@@ -47,6 +47,7 @@ type follower struct {
 	offset int64 // up to which data was read, always the end of a line
 }
 
+// start yields the last n of the lines there are, and notes the number of the last one.
 func (f *follower) start(file string, n int) bool {
 	v, err := look(file)
 	if err != nil {
@@ -57,17 +58,10 @@ func (f *follower) start(file string, n int) bool {
 	f.path = v.path
 	recent, end, err := v.tail(max(n, 1)) // at least one, to know its number
 	if err != nil {
-		f.yield(Event{}, failed("cannot be read", err))
-		return false
+		return f.failed(err)
 	}
 	f.hold(v)
 	f.offset = end
-	return f.replay(recent, n)
-}
-
-// replay emits the last n of the lines there were and notes the number of the
-// last one.
-func (f *follower) replay(recent [][]byte, n int) bool {
 	for i, line := range recent {
 		if len(recent)-i <= n {
 			if !f.emit(line) {
@@ -78,6 +72,12 @@ func (f *follower) replay(recent [][]byte, n int) bool {
 		}
 	}
 	return true
+}
+
+// failed ends it with an error.
+func (f *follower) failed(err error) bool {
+	f.yield(Event{}, failed("cannot be read", err))
+	return false
 }
 
 // hold takes over the current file of a view.
@@ -100,8 +100,13 @@ func (f *follower) poll() bool {
 		return false
 	}
 	info, err := os.Lstat(f.path)
-	if errors.Is(err, fs.ErrNotExist) || f.holds(info) {
-		return true // in the middle of a rotation, or nothing new
+	if errors.Is(err, fs.ErrNotExist) { // in the middle of a rotation
+		return true
+	}
+	if f.data != nil && info != nil {
+		if held, err := f.data.Stat(); err == nil && os.SameFile(info, held) { // nothing new
+			return true
+		}
 	}
 	v, err := look(f.path)
 	if err != nil {
@@ -112,35 +117,19 @@ func (f *follower) poll() bool {
 	if v.sealed && v.head.Seq < f.seq { // another log took its place
 		f.seq = 0
 	}
-	if !f.between(v) {
-		return false
-	}
-	f.hold(v)
-	return f.drain()
-}
 
-func (f *follower) holds(info fs.FileInfo) bool {
-	if f.data == nil || info == nil {
-		return false
-	}
-	held, err := f.data.Stat()
-	return err == nil && os.SameFile(info, held)
-}
-
-// between reads the files that were rotated since. The first of them is the one
-// that was held: what is known of it has a number that was seen.
-func (f *follower) between(v *view) bool {
+	// The files that were rotated since. The first of them is the one that was held: what is
+	// known of it has a number that was seen.
 	for _, r := range v.old {
 		if r.number <= f.number {
 			continue
 		}
 		ok := yieldRotated(r, func(p part, err error) bool {
-			if errors.Is(err, errPruned) {
+			switch {
+			case errors.Is(err, errPruned):
 				return true
-			}
-			if err != nil {
-				f.yield(Event{}, failed("cannot be read", err))
-				return false
+			case err != nil:
+				return f.failed(err)
 			}
 			return f.fresh(p.content, nil)
 		})
@@ -148,7 +137,8 @@ func (f *follower) between(v *view) bool {
 			return false
 		}
 	}
-	return true
+	f.hold(v)
+	return f.drain()
 }
 
 // drain reads the held file from where it was read up to.
@@ -158,8 +148,7 @@ func (f *follower) drain() bool {
 	}
 	info, err := f.data.Stat()
 	if err != nil {
-		f.yield(Event{}, failed("cannot be read", err))
-		return false
+		return f.failed(err)
 	}
 	if info.Size() < f.offset { // somebody cut it
 		f.offset = info.Size()
@@ -171,8 +160,7 @@ func (f *follower) drain() bool {
 func (f *follower) fresh(r io.Reader, offset *int64) bool {
 	for line, err := range lines(r) {
 		if err != nil {
-			f.yield(Event{}, failed("cannot be read", err))
-			return false
+			return f.failed(err)
 		}
 		if !line.whole {
 			return true

@@ -8,9 +8,8 @@ import (
 	"errors"
 	"io"
 	"os"
-	"strconv"
 
-	"github.com/multiollama/mcp-server/shared/quoted"
+	"github.com/multiollama/mcp-server/shared/jsonx"
 )
 
 // headSize is the size of the head record in bytes: one sector, so that it is
@@ -31,15 +30,10 @@ type head struct {
 
 // record is h as it stands in the file, in b: JSON, a checksum, and blanks.
 func (h head) record(b []byte) ([]byte, error) {
-	b = strconv.AppendUint(append(b[:0], `{"seq":`...), h.Seq, 10)
-	b = quoted.Append(append(b, `,"hash":`...), h.Hash)
-	b = strconv.AppendInt(append(b, `,"size":`...), h.Size, 10)
-	b = strconv.AppendInt(append(b, `,"rotated":`...), int64(h.Rotated), 10)
-	b = strconv.AppendUint(append(b, `,"from":`...), h.From, 10)
-	if h.Rebuilt > 0 {
-		b = strconv.AppendUint(append(b, `,"rebuilt":`...), h.Rebuilt, 10)
+	b, err := jsonx.Append(b[:0], &h)
+	if err != nil {
+		return nil, err
 	}
-	b = append(b, '}')
 	b = append(append(b, ' '), headSum(b)...)
 	if len(b) >= headSize {
 		return nil, errors.New("the head record outgrew its sector")

@@ -19,28 +19,21 @@ func (e Event) Line() string {
 
 // words are the line without its time.
 func (e Event) words() []string {
-	words := []string{visible(e.Verdict) + "/" + visible(e.Outcome), visible(e.Tool), e.firstPath()}
+	path := "-"
+	if len(e.Paths) > 0 {
+		path = visible(e.Paths[0])
+	}
+	if len(e.Paths) > 1 {
+		path += fmt.Sprintf(" (+%d)", len(e.Paths)-1)
+	}
+	words := []string{visible(e.Verdict) + "/" + visible(e.Outcome), visible(e.Tool), path}
 	if e.Code != "" {
 		words = append(words, visible(e.Code))
 	}
 	if e.Outcome != "begin" {
-		words = append(words, milliseconds(e.DurationMS))
+		words = append(words, time.Duration(e.DurationMS*float64(time.Millisecond)).Round(10*time.Microsecond).String())
 	}
 	return words
-}
-
-func (e Event) firstPath() string {
-	switch len(e.Paths) {
-	case 0:
-		return "-"
-	case 1:
-		return visible(e.Paths[0])
-	}
-	return fmt.Sprintf("%s (+%d)", visible(e.Paths[0]), len(e.Paths)-1)
-}
-
-func milliseconds(ms float64) string {
-	return time.Duration(ms * float64(time.Millisecond)).Round(10 * time.Microsecond).String()
 }
 
 // visible shows every character that is not plainly printable as its escape.

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"io"
 	"iter"
@@ -19,36 +20,28 @@ func lines(r io.Reader) iter.Seq2[rawLine, error] {
 	return func(yield func(rawLine, error) bool) {
 		in := bufio.NewReaderSize(r, MaxLine)
 		for {
-			line, err := nextLine(in)
+			text, err := in.ReadSlice('\n')
+			line := rawLine{text: text, size: int64(len(text)), whole: err == nil}
+			if err == nil {
+				line.text = text[:len(text)-1]
+			}
+			if errors.Is(err, bufio.ErrBufferFull) { // the rest of it is not kept
+				line.text = bytes.Clone(text)
+				for errors.Is(err, bufio.ErrBufferFull) {
+					text, err = in.ReadSlice('\n')
+					line.size += int64(len(text))
+				}
+				line.whole = err == nil
+			}
 			if line.size > 0 && !yield(line, nil) {
 				return
 			}
-			if err == io.EOF {
-				return
-			}
 			if err != nil {
-				yield(rawLine{}, err)
+				if err != io.EOF {
+					yield(rawLine{}, err)
+				}
 				return
 			}
 		}
 	}
-}
-
-func nextLine(in *bufio.Reader) (rawLine, error) {
-	text, err := in.ReadSlice('\n')
-	line := rawLine{text: text, size: int64(len(text))}
-	if errors.Is(err, bufio.ErrBufferFull) {
-		line.text = append([]byte(nil), text...)
-	}
-	for errors.Is(err, bufio.ErrBufferFull) {
-		text, err = in.ReadSlice('\n')
-		line.size += int64(len(text))
-	}
-	if err == nil {
-		line.whole = true
-		if line.size == int64(len(line.text)) {
-			line.text = line.text[:len(line.text)-1]
-		}
-	}
-	return line, err
 }

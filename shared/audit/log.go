@@ -74,21 +74,18 @@ func Open(file string, o Options) (*Log, error) {
 	if l.clock == nil {
 		l.clock = time.Now
 	}
-	if err := l.begin(o.Anchor); err != nil {
+	err = os.MkdirAll(filepath.Dir(l.path), 0o700)
+	if err == nil {
+		if l.openAnchor(o.Anchor) != nil { // a log that cannot have one is kept all the same
+			l.anchor = nil
+		}
+		err = l.locked(func() error { return errors.Join(l.settle(), l.drop()) })
+	}
+	if err != nil {
 		_ = l.Close() // the first error is the one to tell
 		return nil, failed("cannot be opened", err)
 	}
 	return l, nil
-}
-
-func (l *Log) begin(anchor string) error {
-	if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
-		return err
-	}
-	if l.openAnchor(anchor) != nil { // a log that cannot have one is kept all the same
-		l.anchor = nil
-	}
-	return l.locked(func() error { return errors.Join(l.settle(), l.drop()) })
 }
 
 // Record stores one event. It fills Seq, Prev and Hash, and Time and PID where
@@ -181,7 +178,7 @@ func (l *Log) save(h head) error {
 			return err
 		}
 	}
-	l.take(raw, h)
+	l.raw, l.spare, l.state = raw, l.raw, h
 	return nil
 }
 
@@ -191,11 +188,6 @@ func (l *Log) room() []byte {
 		l.spare = make([]byte, 0, headSize)
 	}
 	return l.spare
-}
-
-// take makes a record that was made in the room the one that is held.
-func (l *Log) take(raw []byte, h head) {
-	l.raw, l.spare, l.state = raw, l.raw, h
 }
 
 // locked runs do while no other process changes the log. If the head record was
@@ -212,7 +204,7 @@ func (l *Log) locked(do func() error) error {
 		if err := lockWait(l.lock.file, true); err != nil {
 			return err
 		}
-		if l.lock.current(headPath(l.path)) {
+		if info, err := os.Lstat(headPath(l.path)); err == nil && os.SameFile(info, l.lock.info) {
 			return errors.Join(do(), flock.Unlock(l.lock.file))
 		}
 		if err := l.lock.close(); err != nil { // unlocks it as well
@@ -243,7 +235,7 @@ func (l *Log) readState() error {
 		}
 		h.Seq, h.Hash, h.Rebuilt = known.Seq, known.Hash, known.Seq
 	case ok:
-		l.take(raw, h)
+		l.raw, l.spare, l.state = raw, l.raw, h
 		return nil
 	}
 	return l.save(h)
@@ -267,12 +259,6 @@ func (h *held) open(path string, with func(string) (*os.File, error)) error {
 	}
 	h.file, h.info = f, info
 	return nil
-}
-
-// current says that the held file is still the one called path.
-func (h *held) current(path string) bool {
-	info, err := os.Lstat(path)
-	return err == nil && os.SameFile(info, h.info)
 }
 
 func (h *held) close() error {

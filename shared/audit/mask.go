@@ -1,14 +1,17 @@
 package audit
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"io"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/multiollama/mcp-server/shared/quoted"
+	"github.com/multiollama/mcp-server/shared/jsonx"
 )
 
 // Masked stands where a credential stood.
@@ -24,118 +27,118 @@ const (
 // maxValue is the longest value that is kept, in bytes.
 const maxValue = 256
 
-// digest stands where contents or a long value stood.
-type digest struct {
-	SHA256 string `json:"sha256"` // of the bytes of the value
-	Bytes  int    `json:"bytes"`
-}
-
 // MaskArguments is what of a call's arguments may be stored: values of the
 // parameters in secretParams, at any depth, and values over 256 bytes become
 // {"sha256":…,"bytes":n}; values under a name that speaks of credentials, and
-// whatever in a text looks like one, become "[masked]". Arguments that are not
-// one JSON value become a digest as a whole. The keys come out sorted.
+// whatever in a text looks like one, become "[masked]". Arguments that [jsonx.Parse]
+// does not read become a digest as a whole. The keys come out sorted.
 func MaskArguments(raw json.RawMessage, secretParams map[string]bool) json.RawMessage {
-	if len(raw) == 0 {
+	v, _ := jsonx.Parse(raw)
+	return MaskValue(v, raw, secretParams)
+}
+
+// MaskValue is MaskArguments for what was read from raw already.
+func MaskValue(v jsonx.Value, raw json.RawMessage, secretParams map[string]bool) json.RawMessage {
+	switch {
+	case len(bytes.TrimSpace(raw)) == 0:
 		return nil
+	case v.Kind == 0:
+		return digest(raw)
 	}
-	m := masker{secretParams}
-	if out, ok := m.flat(raw); ok {
-		return out
-	}
-	return m.any(raw)
-}
-
-// any masks arguments of every form.
-func (m masker) any(raw json.RawMessage) json.RawMessage {
-	var v any
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber() // 1e400 and 2^60 stay what they are
-	if dec.Decode(&v) != nil || !ended(dec) {
-		return digestJSON(raw)
-	}
-	out, err := quoted.JSON(m.value(v))
-	if err != nil {
-		return digestJSON(raw)
-	}
-	return out
-}
-
-func ended(dec *json.Decoder) bool {
-	_, err := dec.Token()
-	return err == io.EOF
+	return masker{secretParams}.append(make([]byte, 0, min(len(raw)+64, 4096)), v)
 }
 
 // masker knows the parameters whose values are contents.
 type masker struct{ contents map[string]bool }
 
-func (m masker) value(v any) any {
-	switch v := v.(type) {
-	case string:
-		return maskValue(v)
-	case json.Number:
-		if len(v) > maxValue {
-			return digestOf([]byte(v))
+// append appends what of a value may be stored, as JSON.
+func (m masker) append(b []byte, v jsonx.Value) []byte {
+	switch v.Kind {
+	case jsonx.String:
+		if s, ok := shortText(v); ok {
+			return jsonx.AppendText(b, maskText(s))
 		}
-	case []any:
-		return m.list(v)
-	case map[string]any:
-		return m.object(v)
+		return appendDigest(b, v)
+	case jsonx.Number:
+		if len(v.Raw) > maxValue {
+			return append(b, digest(v.Raw)...)
+		}
+	case jsonx.List:
+		return m.list(b, v.Kids)
+	case jsonx.Object:
+		return m.object(b, v)
 	}
-	return v
+	return append(b, v.Raw...)
+}
+
+// shortText is the text of a string, where it is not too long to be kept.
+func shortText(v jsonx.Value) (s string, ok bool) {
+	if v.Kind != jsonx.String || len(v.Raw) > 6*maxValue+2 { // \u0061 is one byte
+		return "", false
+	}
+	s = v.Text()
+	return s, len(s) <= maxValue
 }
 
 // list masks what follows an option that takes a credential, too:
 // ["--password", "x"]; and where all are texts, what is one in a command of these words,
 // which may begin with a program that stands elsewhere.
-func (m masker) list(list []any, program ...string) []any {
-	out := make([]any, len(list))
+func (m masker) list(b []byte, list []jsonx.Value, program ...string) []byte {
 	words := make([]word, 0, len(list)+1)
 	for _, name := range program {
 		words = append(words, word{text: name})
 	}
+	texts := make([]bool, len(list))
 	for i, v := range list {
-		if i > 0 && isSecretOption(list[i-1]) {
-			out[i] = Masked
-		} else {
-			out[i] = m.value(v)
+		s, ok := shortText(v)
+		if s = maskText(s); i > 0 && isSecretOption(list[i-1].Text()) {
+			s, ok = Masked, true
 		}
-		s, _ := out[i].(string)
+		texts[i] = ok
 		words = append(words, word{text: s})
 	}
+	b = append(b, '[')
 	for i, s := range maskWords(words, nil, mostNested)[len(program):] {
-		if _, ok := out[i].(string); ok {
-			out[i] = s
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if texts[i] {
+			b = jsonx.AppendText(b, s)
+		} else {
+			b = m.append(b, list[i])
 		}
 	}
-	return out
+	return append(b, ']')
 }
 
 // object masks by name, {"token": "x"}, and by pairs of name and value,
 // {"name": "Authorization", "value": "x"}.
-func (m masker) object(object map[string]any) map[string]any {
-	out := make(map[string]any, len(object))
-	named := isSecretName(object["name"]) || isSecretName(object["key"])
-	for key, v := range object {
-		switch {
-		case isSecretKey(key, v), named && key == "value":
-			out[maskKey(key)] = Masked
-		case m.contents[key]:
-			out[maskKey(key)] = contents(v)
-		case isArguments(v, object["command"]):
-			out[maskKey(key)] = m.list(v.([]any), object["command"].(string))
+func (m masker) object(b []byte, object jsonx.Value) []byte {
+	members := object.Sorted()
+	keys := make(map[string]int, len(members)) // by what is stored of each
+	for i, v := range members {
+		keys[maskKey(v.Name)] = i
+	}
+	named := isSecretName(object.Member("name").Text()) || isSecretName(object.Member("key").Text())
+	command := object.Member("command")
+	b = append(b, '{')
+	for i, key := range slices.Sorted(maps.Keys(keys)) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(jsonx.AppendText(b, key), ':')
+		switch v := members[keys[key]]; {
+		case isSecretKey(v), named && v.Name == "value":
+			b = jsonx.AppendText(b, Masked)
+		case m.contents[v.Name] && v.Kind > jsonx.Bool:
+			b = appendDigest(b, v)
+		case v.Kind == jsonx.List && command.Kind == jsonx.String:
+			b = m.list(b, v.Kids, command.Text())
 		default:
-			out[maskKey(key)] = m.value(v)
+			b = m.append(b, v)
 		}
 	}
-	return out
-}
-
-// isArguments says whether v are arguments of a program that is named beside them.
-func isArguments(v, program any) bool {
-	_, list := v.([]any)
-	_, named := program.(string)
-	return list && named
+	return append(b, '}')
 }
 
 // maskKey keeps a key that is no credential itself and no long text.
@@ -144,47 +147,38 @@ func maskKey(key string) string {
 		return key
 	}
 	if len(key) > maxValue {
-		return Masked + " " + hexSum([]byte(key))
+		sum := sha256.Sum256([]byte(key))
+		return Masked + " " + hex.EncodeToString(sum[:])
 	}
 	return maskText(key)
 }
 
-func maskValue(s string) any {
-	if len(s) > maxValue {
-		return digestOf([]byte(s))
-	}
-	return maskText(s)
+// digest stands where contents or a long value stood: {"sha256":…,"bytes":n}.
+func digest(content []byte) json.RawMessage {
+	sum := sha256.Sum256(content)
+	return digestJSON(nil, sum[:], len(content))
 }
 
-// contents is the digest of a text, or of anything else as JSON.
-func contents(v any) any {
-	switch v := v.(type) {
-	case nil, bool:
-		return v
-	case string:
-		return digestOf([]byte(v))
-	}
-	b, err := quoted.JSON(v)
-	if err != nil {
-		return Masked
-	}
-	return digestOf(b)
+func digestJSON(b, sum []byte, size int) []byte {
+	b = hex.AppendEncode(append(b, `{"sha256":"`...), sum)
+	return append(strconv.AppendInt(append(b, `","bytes":`...), int64(size), 10), '}')
 }
 
-func digestOf(b []byte) digest { return digest{hexSum(b), len(b)} }
-
-func hexSum(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
-}
-
-// digestJSON is the digest of b as JSON.
-func digestJSON(b []byte) json.RawMessage {
-	out, err := quoted.JSON(digestOf(b))
-	if err != nil { // a string and a number always encode
-		return json.RawMessage(`"` + Masked + `"`)
+// appendDigest appends the digest of a text, which is hashed without a copy of it, or of
+// anything else as JSON.
+func appendDigest(b []byte, v jsonx.Value) []byte {
+	if v.Kind != jsonx.String {
+		return append(b, digest(v.AppendCanonical(nil))...)
 	}
-	return out
+	size := 0
+	h := sha256.New()
+	w := bufio.NewWriter(h)
+	jsonx.Parts(v.Raw, func(part []byte) {
+		size += len(part)
+		_, _ = w.Write(part) // a hash takes everything
+	})
+	_ = w.Flush()
+	return digestJSON(b, h.Sum(nil), size)
 }
 
 // maskText replaces the parts of s that look like credentials.

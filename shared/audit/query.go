@@ -77,7 +77,8 @@ func lastOf(all iter.Seq2[Event, error], n int, yield func(Event, error) bool) {
 	}
 }
 
-// events yields every event of a log as it stands now.
+// events yields every event of a log as it stands now. A last line without newline is still
+// being written, or was never finished.
 func events(file string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		v, err := look(file)
@@ -94,31 +95,19 @@ func events(file string) iter.Seq2[Event, error] {
 				yield(Event{}, failed("cannot be read", err))
 				return
 			}
-			if !eventsOf(p, yield) {
-				return
+			number := 0
+			for line, err := range lines(p.content) {
+				if err != nil {
+					yield(Event{}, failed("cannot be read", err))
+					return
+				}
+				number++
+				if line.whole && !yield(decode(line.text, p.path, number)) {
+					return
+				}
 			}
 		}
 	}
-}
-
-// eventsOf yields the events of one file; a last line without newline is still
-// being written, or was never finished.
-func eventsOf(p part, yield func(Event, error) bool) bool {
-	number := 0
-	for line, err := range lines(p.content) {
-		if err != nil {
-			yield(Event{}, failed("cannot be read", err))
-			return false
-		}
-		number++
-		if !line.whole {
-			return true
-		}
-		if !yield(decode(line.text, p.path, number)) {
-			return false
-		}
-	}
-	return true
 }
 
 func decode(line []byte, path string, number int) (Event, error) {

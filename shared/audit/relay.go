@@ -83,20 +83,11 @@ func (r *Relay) Close() error {
 func (r *Relay) run() {
 	defer close(r.done)
 	for line := r.next(); line != nil; line = r.next() {
-		if r.over() || !r.deliver(r.Target.format(line)) {
+		if !r.deliver(r.Target.format(line)) {
 			r.mu.Lock()
 			r.lost++
 			r.mu.Unlock()
 		}
-	}
-}
-
-func (r *Relay) over() bool {
-	select {
-	case <-r.quit:
-		return true
-	default:
-		return false
 	}
 }
 
@@ -119,38 +110,31 @@ func (r *Relay) next() []byte {
 // deliver tries until the copy is sent; false where it will not be.
 func (r *Relay) deliver(entry []byte) bool {
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
-		err := r.port.send(entry, r.Target.large)
-		if err == nil {
-			r.back()
-			return true
-		}
-		if errors.Is(err, errTooLong) {
+		select {
+		case <-r.quit:
 			return false
+		default:
 		}
-		r.gone(err)
+		err := r.port.send(entry, r.Target.large)
+		switch {
+		case err == nil:
+			if r.away {
+				r.away = false
+				r.log.Warn("copies of audit events are sent again", "to", r.Target.Name)
+			}
+			r.tell()
+			return true
+		case errors.Is(err, errTooLong):
+			return false
+		case !r.away && !isBusy(err): // a full queue is no news: it drains
+			r.away = true
+			r.log.Warn("copies of audit events cannot be sent, and wait in memory; the audit log itself goes on", "to", r.Target.Name, "error", err)
+		}
 		select {
 		case <-time.After(pause):
 		case <-r.quit:
-			return false
 		}
 	}
-}
-
-// gone tells once that copies cannot be sent. A full queue is no news: it drains.
-func (r *Relay) gone(err error) {
-	if r.away || isBusy(err) {
-		return
-	}
-	r.away = true
-	r.log.Warn("copies of audit events cannot be sent, and wait in memory; the audit log itself goes on", "to", r.Target.Name, "error", err)
-}
-
-func (r *Relay) back() {
-	if r.away {
-		r.away = false
-		r.log.Warn("copies of audit events are sent again", "to", r.Target.Name)
-	}
-	r.tell()
 }
 
 // tell says how many copies were lost since it last did.

@@ -15,38 +15,30 @@ func (l *Log) settle() error {
 	if err := l.readState(); err != nil {
 		return err
 	}
-	size, err := l.present()
+
+	// The file called path is to be the one held. One that is missing is created: either the
+	// crash of a rotation took it, or somebody did, which its lost events will tell.
+	info, err := os.Lstat(l.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = l.finishRotation()
+	}
 	if err != nil {
 		return err
 	}
-	switch {
+	if info == nil || l.data.file == nil || !os.SameFile(info, l.data.info) {
+		if err := errors.Join(l.data.close(), l.data.open(l.path, openLog)); err != nil {
+			return err
+		}
+		info = l.data.info
+	}
+
+	switch size := info.Size(); {
 	case size > l.state.Size:
 		return l.adopt(size)
 	case size < l.state.Size:
 		return l.shrunk(size)
 	}
 	return nil
-}
-
-// present makes sure that the file called path is the one held, and gives its
-// size. A file that is missing is created: either the crash of a rotation took
-// it, or somebody did, which its lost events will tell.
-func (l *Log) present() (int64, error) {
-	info, err := os.Lstat(l.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err := l.finishRotation(); err != nil {
-			return 0, err
-		}
-	} else if err != nil {
-		return 0, err
-	}
-	if info != nil && l.data.file != nil && os.SameFile(info, l.data.info) {
-		return info.Size(), nil
-	}
-	if err := errors.Join(l.data.close(), l.data.open(l.path, openLog)); err != nil {
-		return 0, err
-	}
-	return l.data.info.Size(), nil
 }
 
 // adopt takes in what stands behind the recorded end. A crash between line and

@@ -50,7 +50,33 @@ func Summarize(file string, f Filter) (Stats, error) {
 		if err != nil {
 			return Stats{}, err
 		}
-		s.add(e, tools)
+		s.Events++
+		if s.First.IsZero() {
+			s.First = e.Time
+		}
+		s.Last = e.Time
+		s.Outcomes[e.Outcome]++
+		if e.Outcome == "begin" {
+			continue
+		}
+		s.Verdicts[e.Verdict]++
+		if e.Code != "" {
+			s.Codes[e.Code]++
+		}
+		if tools[e.Tool] == nil {
+			tools[e.Tool] = &Usage{Tool: e.Tool}
+		}
+		for _, u := range []*Usage{tools[e.Tool], &s.Total} {
+			u.Calls++
+			u.Bytes += e.Bytes
+			switch e.Outcome {
+			case "error":
+				u.Errors++
+			case "refused":
+				u.Refused++
+			}
+			u.durations = append(u.durations, e.DurationMS)
+		}
 	}
 	for _, u := range tools {
 		u.finish()
@@ -61,51 +87,14 @@ func Summarize(file string, f Filter) (Stats, error) {
 	return s, nil
 }
 
-func (s *Stats) add(e Event, tools map[string]*Usage) {
-	s.Events++
-	if s.First.IsZero() {
-		s.First = e.Time
-	}
-	s.Last = e.Time
-	s.Outcomes[e.Outcome]++
-	if e.Outcome == "begin" {
-		return
-	}
-	s.Verdicts[e.Verdict]++
-	if e.Code != "" {
-		s.Codes[e.Code]++
-	}
-	if tools[e.Tool] == nil {
-		tools[e.Tool] = &Usage{Tool: e.Tool}
-	}
-	tools[e.Tool].add(e)
-	s.Total.add(e)
-}
-
-func (u *Usage) add(e Event) {
-	u.Calls++
-	u.Bytes += e.Bytes
-	switch e.Outcome {
-	case "error":
-		u.Errors++
-	case "refused":
-		u.Refused++
-	}
-	u.durations = append(u.durations, e.DurationMS)
-}
-
 func (u *Usage) finish() {
 	if len(u.durations) == 0 {
 		return
 	}
 	slices.Sort(u.durations)
-	u.P50MS, u.P95MS = rank(u.durations, 50), rank(u.durations, 95)
-	u.MaxMS = u.durations[len(u.durations)-1]
+	rank := func(percent int) float64 { // the smallest that so many do not exceed (nearest rank)
+		return u.durations[(len(u.durations)*percent+99)/100-1]
+	}
+	u.P50MS, u.P95MS, u.MaxMS = rank(50), rank(95), rank(100)
 	u.durations = nil
-}
-
-// rank is the smallest value that percent of the sorted values do not exceed
-// (nearest rank).
-func rank(sorted []float64, percent int) float64 {
-	return sorted[(len(sorted)*percent+99)/100-1]
 }

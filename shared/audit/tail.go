@@ -19,27 +19,19 @@ func (v *view) tail(n int) (recent [][]byte, end int64, err error) {
 		if len(recent) >= n {
 			break
 		}
-		more, err := lastOfFile(r, n-len(recent))
-		if err != nil {
+		var more [][]byte
+		yieldRotated(r, func(p part, failure error) bool {
+			if err = failure; err == nil {
+				more, _, err = lastLines(p.content, n-len(recent))
+			}
+			return true
+		})
+		if err != nil && !errors.Is(err, errPruned) {
 			return nil, 0, err
 		}
 		recent = append(more, recent...)
 	}
 	return recent, end, nil
-}
-
-func lastOfFile(r rotated, n int) (kept [][]byte, err error) {
-	yieldRotated(r, func(p part, failure error) bool {
-		err = failure
-		if err == nil {
-			kept, _, err = lastLines(p.content, n)
-		}
-		return true
-	})
-	if errors.Is(err, errPruned) {
-		return nil, nil
-	}
-	return kept, err
 }
 
 // lastLines keeps copies of the last n whole lines of r, n being at least 1.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/multiollama/mcp-server/shared/fault"
-	"github.com/multiollama/mcp-server/shared/quoted"
+	"github.com/multiollama/mcp-server/shared/jsonx"
 )
 
 // Target is a log of the system that copies of events go to.
@@ -144,11 +144,11 @@ func shortened(line []byte, e Event) []byte {
 		return line
 	}
 	e = reduced(e)
-	if short, err := quoted.JSON(e); err == nil && len(short) <= maxSyslog {
+	if short, err := jsonx.Marshal(e); err == nil && len(short) <= maxSyslog {
 		return short
 	}
 	e.Paths, e.Cause, e.Rule = nil, "", ""
-	short, err := quoted.JSON(e)
+	short, err := jsonx.Marshal(e)
 	if err != nil || len(short) > maxSyslog {
 		return fmt.Appendf(nil, `{"seq":%d,"hash":%q}`, e.Seq, e.Hash)
 	}

@@ -65,7 +65,7 @@ func verifyOnce(file string) (Result, error) {
 		return Result{}, err
 	}
 	defer v.close()
-	c := newChecker(v)
+	c := &checker{view: v}
 	for p, err := range v.parts() {
 		if err == nil {
 			err = c.file(p)

@@ -38,27 +38,24 @@ func look(file string) (*view, error) {
 	return v, nil
 }
 
-func (v *view) take() error {
+func (v *view) take() (err error) {
 	h, err := openShared(headPath(v.path))
-	if errors.Is(err, fs.ErrNotExist) {
-		return v.list()
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	defer h.Close() //nolint:errcheck // only read from
-	if err := lockWait(h, false); err != nil {
-		return err
-	}
-	raw, err := readHead(h, make([]byte, headSize))
 	if err == nil {
+		defer h.Close() //nolint:errcheck // only read from
+		if err := lockWait(h, false); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, flock.Unlock(h)) }()
+		raw, err := readHead(h, make([]byte, headSize))
+		if err != nil {
+			return err
+		}
 		v.head, v.sealed = parseHead(raw)
-		err = v.list()
 	}
-	return errors.Join(err, flock.Unlock(h))
-}
 
-func (v *view) list() (err error) {
 	if v.old, err = rotatedFiles(v.path); err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/multiollama/mcp-server/shared/quoted"
+	"github.com/multiollama/mcp-server/shared/jsonx"
 )
 
 // tree is an object whose members keep their order. Values are strings, bools,
@@ -43,7 +43,7 @@ func (t tree) MarshalJSON() ([]byte, error) {
 
 // compact is v as JSON on one line, with its characters as they are.
 func compact(v any) string {
-	text, err := quoted.JSON(v)
+	text, err := jsonx.Marshal(v)
 	if err != nil {
 		panic(err) // a tree holds only what JSON can
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"github.com/multiollama/mcp-server/shared/quoted"
+	"github.com/multiollama/mcp-server/shared/jsonx"
 )
 
 const (
@@ -33,21 +33,6 @@ type Message struct {
 	Fault   json.RawMessage
 }
 
-// envelope is Message as it stands on the line. Params that are not an object,
-// or not like this, are the handler's to judge.
-type envelope struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
-	Result json.RawMessage `json:"result"`
-	Error  json.RawMessage `json:"error"`
-	Params struct {
-		RequestID json.RawMessage `json:"requestId"`
-		Meta      struct {
-			Version string `json:"io.modelcontextprotocol/protocolVersion"`
-		} `json:"_meta"`
-	} `json:"params"`
-}
-
 // Refusal is why a message is not handled.
 type Refusal struct {
 	Code  int
@@ -56,65 +41,150 @@ type Refusal struct {
 	About json.RawMessage // an id the client may want to know of, in the error's data
 }
 
-// Parse reads a message, which is not empty. With a refusal it is not to be used.
+// Parse reads a message, which is not empty. With a refusal it is not to be used. Params that
+// are not an object, or not like this, are the handler's to judge.
 func Parse(line []byte) (Message, *Refusal) {
-	if m, ok := scan(line); ok {
-		return m, nil
-	}
-	return parseAny(line)
-}
-
-// parseAny is Parse for messages of every kind.
-func parseAny(line []byte) (Message, *Refusal) {
-	if line[0] == '[' && json.Valid(line) {
-		return Message{}, &Refusal{Code: mcp.INVALID_REQUEST, Text: "JSON-RPC batches are not part of MCP; send each message by itself"}
-	}
-	var e envelope
-	err := json.Unmarshal(line, &e)
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		if !strings.HasPrefix(wrong.Field, "params") {
-			return Message{}, &Refusal{Code: mcp.INVALID_REQUEST, Text: "not a JSON-RPC message: unexpected " + wrong.Value + where(wrong.Field), ID: Usable(e.ID)}
+	r := reader{Scanner: jsonx.Scan(line), line: line}
+	r.Kind() // reads the space before it
+	begin := r.At()
+	if !r.value(inMessage) || !r.End() {
+		err := json.Unmarshal(line, new(json.RawMessage)) // has the words
+		if err == nil {
+			err = errors.New("malformed")
 		}
-	} else if err != nil {
 		return Message{}, &Refusal{Code: mcp.PARSE_ERROR, Text: "not JSON: " + err.Error()}
 	}
-	if wrong, about := ambiguous(line); wrong != "" {
-		if strings.EqualFold(about, "id") {
-			e.ID = nil // which of them the client waits for is not known
+	refuse := func(text string) (Message, *Refusal) {
+		return Message{}, &Refusal{Code: mcp.INVALID_REQUEST, Text: text, ID: Usable(r.id)}
+	}
+	m := r.Message
+	switch kind := kindOf(line[begin:]); kind {
+	case "object", "null":
+	case "array":
+		return refuse("JSON-RPC batches are not part of MCP; send each message by itself")
+	default:
+		return refuse("not a JSON-RPC message: unexpected " + kind)
+	}
+	switch kind := kindOf(r.method); kind {
+	case "", "null":
+	case "string":
+		m.Method = jsonx.Text(r.method)
+	default:
+		return refuse("not a JSON-RPC message: unexpected " + kind + " as method")
+	}
+	if r.wrong != "" {
+		if strings.EqualFold(r.about, "id") {
+			r.id = nil // which of them the client waits for is not known
 		}
-		return Message{}, &Refusal{Code: mcp.INVALID_REQUEST, Text: wrong + "; send each name once, as the protocol spells it", ID: Usable(e.ID)}
+		return refuse(r.wrong + "; send each name once, as the protocol spells it")
 	}
-	return e.message()
-}
-
-func where(field string) string {
-	if field == "" {
-		return ""
-	}
-	return " as " + field
-}
-
-func (e envelope) message() (Message, *Refusal) {
-	m := Message{
-		ID:      Usable(e.ID),
-		Method:  e.Method,
-		Version: e.Params.Meta.Version,
-		Modern:  mcp.IsModernProtocol(e.Params.Meta.Version),
-		Result:  e.Result,
-		Fault:   e.Error,
-	}
+	m.ID = Usable(r.id)
 	m.Key = Key(m.ID)
-	m.Cancels = Key(Usable(e.Params.RequestID))
-	answer := e.Result != nil || e.Error != nil
+	answer := m.Result != nil || m.Fault != nil
 	switch {
-	case e.ID != nil && m.ID == nil:
-		return m, &Refusal{Code: mcp.INVALID_REQUEST, Text: "an id is a string or a number, of at most 1024 bytes"}
+	case r.id != nil && m.ID == nil:
+		return refuse("an id is a string or a number, of at most 1024 bytes")
 	case m.Method == "" && !answer:
-		return m, &Refusal{Code: mcp.INVALID_REQUEST, Text: "a message has a method, a result or an error", ID: m.ID}
+		return refuse("a message has a method, a result or an error")
 	case m.Method != "" && answer:
-		return m, &Refusal{Code: mcp.INVALID_REQUEST, Text: "a message has either a method or a result", ID: m.ID}
+		return refuse("a message has either a method or a result")
 	}
 	return m, nil
+}
+
+// kindOf is what a value is, in the words of encoding/json; "" for none.
+func kindOf(raw []byte) string {
+	if len(raw) == 0 {
+		return ""
+	}
+	switch raw[0] {
+	case '"':
+		return "string"
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case 't', 'f':
+		return "bool"
+	case 'n':
+		return "null"
+	}
+	return "number"
+}
+
+// object is which object of a message is read.
+type object int
+
+const (
+	elsewhere object = iota
+	inMessage
+	inParams
+	inMeta
+)
+
+// reader reads a message in one pass, to its end also where a name is wrong: what is not JSON
+// is told first.
+type reader struct {
+	Message
+	*jsonx.Scanner
+	line         []byte
+	id, method   json.RawMessage
+	name         string // of the message's member that is read
+	wrong, about string // what is wrong with a name, and which member of the message that is in
+}
+
+// value reads a value. The arguments of a tool are for the tool's own decoder, which knows the
+// names there.
+func (r *reader) value(at object) bool {
+	switch r.Kind() {
+	case '{':
+	case '[':
+		return r.List(func() bool { return r.value(elsewhere) })
+	default:
+		return r.Value()
+	}
+	seen := map[string]bool{}
+	return r.Object(func(quoted []byte) bool {
+		name := jsonx.Text(quoted)
+		if at == inMessage {
+			r.name = name
+		}
+		if r.wrong == "" {
+			r.wrong, r.about = ambiguous(seen, name), r.name
+		}
+		inner := elsewhere
+		if at == inMessage && name == "params" {
+			inner = inParams
+		} else if at == inParams && name == "_meta" {
+			inner = inMeta
+		}
+		first := r.Kind()
+		start := r.At()
+		read := func() bool { return r.value(inner) }
+		if at == inParams && name == "arguments" {
+			read = r.Value
+		}
+		if !read() {
+			return false
+		}
+		raw := json.RawMessage(r.line[start:r.At()])
+		switch {
+		case at == inMessage && strings.EqualFold(name, "id"):
+			r.id = raw
+		case at == inMessage && name == "method":
+			r.method = raw
+		case at == inMessage && name == "result":
+			r.Result = raw
+		case at == inMessage && name == "error":
+			r.Fault = raw
+		case at == inParams && name == "requestId":
+			r.Cancels = Key(Usable(raw))
+		case at == inMeta && name == mcp.MetaKeyProtocolVersion && first == '"':
+			r.Version = jsonx.Text(raw)
+			r.Modern = mcp.IsModernProtocol(r.Version)
+		}
+		return true
+	})
 }
 
 // Usable is the id if it is one that MCP allows, else nil.
@@ -138,16 +208,10 @@ func Key(id json.RawMessage) string {
 
 // IDText is an id as a person writes it.
 func IDText(id json.RawMessage) string {
-	var s string
-	switch {
-	case !bytes.HasPrefix(id, []byte{'"'}):
+	if !bytes.HasPrefix(id, []byte{'"'}) {
 		return string(id)
-	case quoted.Plain(id[1:]) == len(id)-2 && utf8.Valid(id):
-		return string(id[1 : len(id)-1])
-	case json.Unmarshal(id, &s) == nil:
-		return s
 	}
-	return string(id)
+	return jsonx.Text(id)
 }
 
 // IsAnswer reports whether it answers a question of the server.

@@ -10,7 +10,7 @@ import (
 
 func TestNamesThatReadersCouldTakeForOthersAreRefused(t *testing.T) {
 	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":%s}`
-	many := make([]string, mostNames+1)
+	many := make([]string, maxNames+1)
 	for i := range many {
 		many[i] = fmt.Sprintf(`"x%d":0`, i)
 	}

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -20,92 +21,54 @@ type Peer struct {
 	watched map[string]bool // resource URIs
 }
 
-// Initialize marks the end of the handshake, or that there is none.
-func (p *Peer) Initialize() {
+// get and set reach a field of p.
+func get[T any](p *Peer, field *T) T {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.ready = true
+	return *field
 }
+
+func set[T any](p *Peer, field *T, value T) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	*field = value
+}
+
+// Initialize marks the end of the handshake, or that there is none.
+func (p *Peer) Initialize() { set(p, &p.ready, true) }
 
 // Initialized reports whether notifications may be sent.
-func (p *Peer) Initialized() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.ready
-}
+func (p *Peer) Initialized() bool { return get(p, &p.ready) }
 
 // SetLogLevel records the least severity of log messages for the client.
-func (p *Peer) SetLogLevel(level mcp.LoggingLevel) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.level = level
-}
+func (p *Peer) SetLogLevel(level mcp.LoggingLevel) { set(p, &p.level, level) }
 
 // GetLogLevel is "error" until the client says otherwise.
-func (p *Peer) GetLogLevel() mcp.LoggingLevel {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.level == "" {
-		return mcp.LoggingLevelError
-	}
-	return p.level
-}
+func (p *Peer) GetLogLevel() mcp.LoggingLevel { return cmp.Or(get(p, &p.level), mcp.LoggingLevelError) }
 
 // SetClientInfo records the client's name and version.
-func (p *Peer) SetClientInfo(info mcp.Implementation) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.info = info
-}
+func (p *Peer) SetClientInfo(info mcp.Implementation) { set(p, &p.info, info) }
 
 // GetClientInfo is the client's name and version.
-func (p *Peer) GetClientInfo() mcp.Implementation {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.info
-}
+func (p *Peer) GetClientInfo() mcp.Implementation { return get(p, &p.info) }
 
 // SetClientCapabilities records what the client can.
-func (p *Peer) SetClientCapabilities(can mcp.ClientCapabilities) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.can = can
-}
+func (p *Peer) SetClientCapabilities(can mcp.ClientCapabilities) { set(p, &p.can, can) }
 
 // GetClientCapabilities is what the client declared.
-func (p *Peer) GetClientCapabilities() mcp.ClientCapabilities {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.can
-}
+func (p *Peer) GetClientCapabilities() mcp.ClientCapabilities { return get(p, &p.can) }
 
 // SetProtocolVersion records the version agreed on in the handshake.
-func (p *Peer) SetProtocolVersion(version string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.version = version
-}
+func (p *Peer) SetProtocolVersion(version string) { set(p, &p.version, version) }
 
 // ProtocolVersion is the version agreed on in the handshake, or "".
-func (p *Peer) ProtocolVersion() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.version
-}
+func (p *Peer) ProtocolVersion() string { return get(p, &p.version) }
 
 // SetSubscriptionFilter records what a listening client opted in to.
-func (p *Peer) SetSubscriptionFilter(filter mcp.SubscriptionFilter) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.filter = filter
-}
+func (p *Peer) SetSubscriptionFilter(filter mcp.SubscriptionFilter) { set(p, &p.filter, filter) }
 
 // Filter is what a listening client opted in to.
-func (p *Peer) Filter() mcp.SubscriptionFilter {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.filter
-}
+func (p *Peer) Filter() mcp.SubscriptionFilter { return get(p, &p.filter) }
 
 // SubscribeToResource records that the client wants to hear of changes.
 func (p *Peer) SubscribeToResource(uri string) {

@@ -1,13 +1,12 @@
 package toolkit
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"runtime/debug"
+	"strconv"
 	"time"
 	"unsafe"
 
@@ -17,25 +16,26 @@ import (
 
 	"github.com/multiollama/mcp-server/shared/audit"
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/jsonx"
 )
-
-func processID() int { return os.Getpid() }
 
 // call is one call on its way. Its invariant: every call leaves exactly one
 // last event, whatever its function does.
 type call struct {
-	server  *Server
-	id      string
-	session string
-	counted string // whose calls the rate limit counts together
-	effect  Effect
-	started time.Time
-	event   audit.Event // what begin and end have in common
-	ran     bool        // the function was started
-	sent    progress
-	replies replies      // of a person, to what the function asks
-	after   func(func()) // has something done when the response is sent; nil where nobody tells
-	span    tracing.Span // of the request; nil where nobody traces
+	server    *Server
+	id        string
+	session   string
+	counted   string // whose calls the rate limit counts together
+	effect    Effect
+	started   time.Time
+	args      jsonx.Value
+	malformed error       // what is wrong with the arguments
+	event     audit.Event // what begin and end have in common
+	ran       bool        // the function was started
+	sent      progress
+	replies   replies      // of a person, to what the function asks
+	after     func(func()) // has something done when the response is sent; nil where nobody tells
+	span      tracing.Span // of the request; nil where nobody traces
 }
 
 // extra is what a request says besides its arguments.
@@ -106,24 +106,13 @@ func Room(ctx context.Context, n int) []byte {
 // Nobody may change b as long as anybody has the text.
 func Text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// call takes a tool call all the way: rate limit, decoding, begin recorded,
-// function, end recorded, result. A failure is a result.
-func (s *Server) call(ctx context.Context, t *Tool, args json.RawMessage, more extra) *mcp.CallToolResult {
-	result, _ := s.answer(ctx, t, args, more)
-	return result
-}
-
-// answer is call, for whom a failure may be more than a result.
-func (s *Server) answer(ctx context.Context, t *Tool, args json.RawMessage, more extra) (*mcp.CallToolResult, *fault.Error) {
-	c := s.open(ctx, t.Name, t.Effect)
+// call takes a tool call all the way. A failure is a result; the error beside it says which.
+func (s *Server) call(ctx context.Context, t *Tool, raw json.RawMessage, more extra) (*mcp.CallToolResult, error) {
+	c := s.open(ctx, t.Name, t.Effect, raw, t.quiet)
 	c.sent.token = more.token
-	c.event.Arguments = s.masked(args, t.quiet)
-	out, err := c.attempt(ctx, t, args, more.again)
-	if failed := c.end(out, err); failed != nil {
-		err = failed
-	}
-	if err != nil {
-		return s.refusal(err, s.config.Clock(), c.id), err
+	out, err := c.attempt(ctx, t, more.again)
+	if err = c.end(out, err); err != nil {
+		return s.refusal(err, c.id), err
 	}
 	if out.pause != nil {
 		return out.pause.result(), nil
@@ -131,14 +120,21 @@ func (s *Server) answer(ctx context.Context, t *Tool, args json.RawMessage, more
 	return s.result(out), nil
 }
 
-// open starts the record of a call.
-func (s *Server) open(ctx context.Context, name string, effect Effect) *call {
+// open starts the record of a call. In quiet are the parameters whose values are not recorded.
+func (s *Server) open(ctx context.Context, name string, effect Effect, raw json.RawMessage, quiet map[string]bool) *call {
 	c := &call{server: s, id: requestID(ctx), effect: effect, started: s.config.Clock()}
+	c.args, c.malformed = readArguments(raw)
 	c.event = audit.Event{
 		Server: s.config.Name, Version: s.config.Version, PID: s.pid,
 		RequestID: c.id, Tool: name, Verdict: "allow",
 	}
-	if session := server.ClientSessionFromContext(ctx); session != nil {
+	if s.config.Audit != nil {
+		c.event.Arguments = audit.MaskValue(c.args, raw, quiet)
+	}
+
+	// What is known of the client. How it calls itself nobody has verified.
+	session := server.ClientSessionFromContext(ctx)
+	if session != nil {
 		c.session = session.SessionID()
 		c.counted = c.session
 		if s, ok := session.(counted); ok {
@@ -148,94 +144,86 @@ func (s *Server) open(ctx context.Context, name string, effect Effect) *call {
 			c.after = s.After
 		}
 	}
-	c.event.Session, c.event.Client = c.session, clientName(ctx)
+	var client mcp.Implementation
+	if info := server.RequestProtocolInfoFromContext(ctx); info != nil && info.ClientInfo != nil {
+		client = *info.ClientInfo
+	} else if known, ok := session.(server.SessionWithClientInfo); ok {
+		client = known.GetClientInfo()
+	}
+	c.event.Session, c.event.Client = c.session, client.Name
+	if client.Version != "" {
+		c.event.Client += " " + client.Version
+	}
+	c.event.Client = clip(c.event.Client)
+
 	if s.config.Tracing != nil {
 		c.span = tracing.SpanFromContext(ctx)
 	}
 	return c
 }
 
-// clientName is how the client calls itself; nobody has verified it.
-func clientName(ctx context.Context) string {
-	var client mcp.Implementation
-	if info := server.RequestProtocolInfoFromContext(ctx); info != nil && info.ClientInfo != nil {
-		client = *info.ClientInfo
-	} else if session, ok := server.ClientSessionFromContext(ctx).(server.SessionWithClientInfo); ok {
-		client = session.GetClientInfo()
-	}
-	if client.Version == "" {
-		return clip(client.Name)
-	}
-	return clip(client.Name + " " + client.Version)
-}
-
-func (s *Server) masked(args json.RawMessage, quiet map[string]bool) json.RawMessage {
-	if s.config.Audit == nil || len(bytes.TrimSpace(args)) == 0 {
-		return nil
-	}
-	return audit.MaskArguments(args, quiet)
-}
-
 // attempt is everything between the two events that a client can be refused by.
-func (c *call) attempt(ctx context.Context, t *Tool, args json.RawMessage, again mcp.MultiRoundTripParams) (outcome, *fault.Error) {
-	if err := c.server.limits.take(c.counted, c.started); err != nil {
-		c.event.Verdict, c.event.Rule = "deny", "rate-limit"
-		return outcome{}, err
+func (c *call) attempt(ctx context.Context, t *Tool, again mcp.MultiRoundTripParams) (out outcome, err error) {
+	defer caught(&err)
+	if err := c.limit(); err != nil {
+		return out, err
 	}
-	ready, err := t.prepare(args)
+	if c.malformed != nil {
+		return out, c.malformed
+	}
+	ready, err := t.prepare(c.args)
 	if err != nil {
-		return outcome{}, fault.From(err)
+		return out, err
 	}
 	for _, path := range ready.paths {
 		c.event.Paths = append(c.event.Paths, c.server.config.Locate(path))
 	}
-	if err := c.resume(ctx, args, again); err != nil {
-		return outcome{}, err
-	}
-	if err := c.begin(); err != nil {
-		return outcome{}, err
-	}
-	return guarded(func() (outcome, error) {
-		c.ran = true
-		if session, ok := server.ClientSessionFromContext(ctx).(waiter); ok && c.effect == Runs {
-			session.Waits()
-		}
-		defer c.sent.close()
-		out, err := ready.run(context.WithValue(ctx, callKey{}, c))
-		if p, ok := errors.AsType[*pause](err); ok {
-			return outcome{pause: p}, nil
-		}
+	if err := c.resume(ctx, again); err != nil {
 		return out, err
-	})
-}
-
-// guarded runs a function of ours so that its panic is an error with the stack
-// as its cause, and any error one of the table.
-func guarded[T any](run func() (T, error)) (out T, failed *fault.Error) {
-	defer func() {
-		if r := recover(); r != nil {
-			var zero T
-			out, failed = zero, fault.From(fmt.Errorf("panic: %v\n%s", r, debug.Stack()))
-		}
-	}()
-	out, err := run()
-	return out, fault.From(err)
-}
-
-// begin records the intent of what writes or runs. Where the record is
-// required and fails, nothing is started.
-func (c *call) begin() *fault.Error {
-	if c.effect == Reads || c.server.config.Audit == nil {
-		return nil
 	}
-	e := c.event
-	e.Outcome, e.Time = "begin", c.started
-	return c.record(e)
+
+	// The intent of what writes or runs is recorded. Where the record is required and
+	// fails, nothing is started.
+	if c.effect != Reads {
+		e := c.event
+		e.Outcome, e.Time = "begin", c.started
+		if err := c.record(e); err != nil {
+			return out, err
+		}
+	}
+
+	c.ran = true
+	if session, ok := server.ClientSessionFromContext(ctx).(waiter); ok && c.effect == Runs {
+		session.Waits()
+	}
+	defer c.sent.close()
+	out, err = ready.run(context.WithValue(ctx, callKey{}, c))
+	if p, ok := errors.AsType[*pause](err); ok {
+		return outcome{pause: p}, nil
+	}
+	return out, err
 }
 
-// end records how the call ended. Where the record is required and fails, what
-// was read is withheld; what was written or run has happened, and is told.
-func (c *call) end(out outcome, err *fault.Error) *fault.Error {
+// caught makes an error of a panic, with the stack as its cause.
+func caught(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+	}
+}
+
+// limit refuses a call that is one too many for its client.
+func (c *call) limit() error {
+	err := c.server.limits.take(c.counted, c.started)
+	if err != nil {
+		c.event.Verdict, c.event.Rule = "deny", "rate-limit"
+	}
+	return err
+}
+
+// end records how the call ended, and returns the error to tell, one of the table. Where the
+// record is required and fails, what was read is withheld; what was written or run has
+// happened, and is told.
+func (c *call) end(out outcome, err error) error {
 	e := c.event
 	now := c.server.config.Clock()
 	e.Time, e.DurationMS = now, float64(now.Sub(c.started))/float64(time.Millisecond)
@@ -243,43 +231,41 @@ func (c *call) end(out outcome, err *fault.Error) *fault.Error {
 	if out.pause != nil {
 		e.Verdict, e.Rule, e.Cause = "ask", "confirm", out.pause.question.name()
 	}
-	if err != nil {
-		c.describe(&e, err)
-	}
-	failed := c.record(e)
-	if failed != nil && c.effect == Reads && err == nil {
-		e.Outcome, e.Code = "error", string(failed.Code)
-	} else {
-		failed = nil
-	}
-	c.trace(e)
-	return failed
-}
 
-// describe writes a failure into an event.
-func (c *call) describe(e *audit.Event, err *fault.Error) {
-	e.Code, e.Outcome = string(err.Code), "error"
-	switch err.Code.Category() {
-	case "SECURITY", "AUTH":
-		e.Verdict = "deny"
+	if known := fault.From(err); known != nil {
+		err = known
+		e.Code, e.Outcome = string(known.Code), "error"
+		if category := known.Code.Category(); category == "SECURITY" || category == "AUTH" {
+			e.Verdict = "deny"
+		}
+		if e.Verdict == "deny" || !c.ran {
+			e.Outcome = "refused"
+		}
+		if rule, ok := known.Details["rule"].(string); ok {
+			e.Rule = rule
+		}
+		if known.Err != nil {
+			e.Cause = known.Err.Error()
+		}
+		if log := c.server.config.Log; known.Code == fault.Internal {
+			log.Error("a call met a fault of the server", "tool", e.Tool, "request_id", e.RequestID)
+			log.Debug("its cause", "request_id", e.RequestID, "cause", e.Cause) // may hold what the tool worked on
+		}
 	}
-	if e.Verdict == "deny" || !c.ran {
-		e.Outcome = "refused"
+
+	if failed := c.record(e); failed != nil && c.effect == Reads && err == nil {
+		err = failed
+		e.Outcome, e.Code = "error", string(fault.From(failed).Code)
 	}
-	if rule, ok := err.Details["rule"].(string); ok {
-		e.Rule = rule
+	if c.span != nil {
+		c.span.SetAttributes(tracing.String(TracedOutcome, e.Outcome), tracing.String(TracedCode, e.Code),
+			tracing.String(TracedBytes, strconv.FormatInt(e.Bytes, 10)))
 	}
-	if err.Err != nil {
-		e.Cause = err.Err.Error()
-	}
-	if err.Code == fault.Internal {
-		c.server.config.Log.Error("a call met a fault of the server", "tool", e.Tool, "request_id", e.RequestID)
-		c.server.config.Log.Debug("its cause", "request_id", e.RequestID, "cause", e.Cause) // may hold what the tool worked on
-	}
+	return err
 }
 
 // record stores an event; nil also where it failed and is not required.
-func (c *call) record(e audit.Event) *fault.Error {
+func (c *call) record(e audit.Event) error {
 	s := c.server
 	if s.config.Audit == nil {
 		return nil
@@ -292,14 +278,12 @@ func (c *call) record(e audit.Event) *fault.Error {
 	if !s.config.AuditRequired {
 		return nil
 	}
-	return fault.New(fault.Unavailable, "the audit log cannot be written, and this server does nothing unrecorded", "Ask the person who runs this server to check its audit log").Because(err)
+	do := "Ask the person who runs this server to check its audit log"
+	return fault.New(fault.Unavailable, "the audit log cannot be written, and this server does nothing unrecorded", do).Because(err)
 }
 
 // refuseUnknown records and answers a call of a tool that is not offered.
 func (s *Server) refuseUnknown(ctx context.Context, name string, args json.RawMessage) *mcp.CallToolResult {
-	c := s.open(ctx, clip(name), Reads)
-	c.event.Arguments = s.masked(args, nil)
-	err := s.config.Vocabulary.absent(name)
-	c.end(outcome{}, err)
-	return s.refusal(err, s.config.Clock(), c.id)
+	c := s.open(ctx, clip(name), Reads, args, nil)
+	return s.refusal(c.end(outcome{}, s.config.Vocabulary.absent(name)), c.id)
 }

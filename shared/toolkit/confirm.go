@@ -76,16 +76,37 @@ func Confirm(ctx context.Context, q Question) error {
 	if !canAsk(ctx) {
 		return c.settle(q, reply{answer: unsupported})
 	}
-	if r, given := c.replies.to(q); given {
-		return c.settle(q, r)
+	c.replies.mu.Lock()
+	known, given := c.replies.given[q.digest()]
+	e := c.event
+	c.replies.mu.Unlock()
+	if given {
+		return c.settle(q, known)
 	}
-	if failed := c.recordAsked(q); failed != nil {
-		return failed
+
+	// That a person is asked is recorded. Where the record is required and fails, nobody is.
+	e.Verdict, e.Outcome, e.Rule, e.Cause = "ask", "begin", "confirm", q.name()
+	e.Time = c.server.config.Clock()
+	if err := c.record(e); err != nil {
+		return err
 	}
-	if server.IsModernRequest(ctx) {
-		return c.pause(q)
+
+	if !server.IsModernRequest(ctx) {
+		return c.settle(q, c.ask(ctx, q))
 	}
-	return c.settle(q, c.ask(ctx, q))
+	st := state{call: c.identity(), asked: q.digest()}
+	c.replies.mu.Lock()
+	for question, before := range c.replies.given {
+		if before.answer == agreed {
+			st.agreed = append(st.agreed, question)
+		}
+	}
+	c.replies.mu.Unlock()
+	sealed, err := c.server.states.seal(e.Time, q.patience(), st)
+	if err != nil {
+		return err
+	}
+	return &pause{q, sealed}
 }
 
 // canAsk reports whether the client said that it can show a form to a person. mcp-go
@@ -141,37 +162,22 @@ func replyOf(r *mcp.ElicitationResult) reply {
 	return reply{unsupported, fmt.Errorf("the client's answer says neither yes nor no: action %s", quote(string(r.Action)))}
 }
 
-// settle keeps what came of a question, for the record and for the rest of the call.
+// settle keeps what came of a question, for the rest of the call and its last event.
 func (c *call) settle(q Question, r reply) error {
-	c.replies.keep(q, r)
-	c.note(q, r.answer)
+	c.replies.keep(q.digest(), r)
+	c.replies.mu.Lock()
+	c.event.Rule, c.event.Cause = "confirm:"+r.answer, q.name()
+	c.replies.mu.Unlock()
 	if r.answer == agreed {
 		return nil
 	}
 	return q.refusal(r)
 }
 
-// note tells what came of a question in the last event of the call.
-func (c *call) note(q Question, answer string) {
-	c.replies.mu.Lock()
-	defer c.replies.mu.Unlock()
-	c.event.Rule, c.event.Cause = "confirm:"+answer, q.name()
-}
-
-// recordAsked puts on record that a person is asked. Where the record is required and
-// fails, nobody is.
-func (c *call) recordAsked(q Question) *fault.Error {
-	c.replies.mu.Lock()
-	e := c.event
-	c.replies.mu.Unlock()
-	e.Verdict, e.Outcome, e.Rule, e.Cause = "ask", "begin", "confirm", q.name()
-	e.Time = c.server.config.Clock()
-	return c.record(e)
-}
-
 // refusal is the error of a question that was not agreed to.
 func (q Question) refusal(r reply) error {
-	what, do := "what was asked for needs the consent of a person, and this client cannot ask one", "Leave it to the person, or find a way that needs no consent"
+	what := "what was asked for needs the consent of a person, and this client cannot ask one"
+	do := "Leave it to the person, or find a way that needs no consent"
 	switch r.answer {
 	case declined:
 		what, do = "the person was asked, and declined", "Do not try it again, in this way or another, unless the person wants it"
@@ -200,6 +206,15 @@ func (q Question) patience() time.Duration {
 // have the same yes.
 func (q Question) Fits() bool {
 	return len(safe.Escape(q.Title)) <= maxTitle && len(escapeLines(q.Text)) <= maxQuestion
+}
+
+// escapeLines escapes all but the ends of lines.
+func escapeLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		lines[i] = safe.Escape(line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // name is the question in the audit log, without what it says.
@@ -239,14 +254,6 @@ func (q Question) form() mcp.ElicitationParams {
 		}},
 		"required": []string{agreeField},
 	}}
-}
-
-func escapeLines(s string) string {
-	lines := strings.Split(s, "\n")
-	for i, line := range lines {
-		lines[i] = safe.Escape(line)
-	}
-	return strings.Join(lines, "\n")
 }
 
 // shown is at most about max bytes of s, its beginning and its end: what matters in a

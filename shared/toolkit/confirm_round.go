@@ -1,15 +1,13 @@
 package toolkit
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/jsonx"
 )
 
 // Asking in 2026-07-28 takes two calls: the first one's result is the question with a
@@ -21,39 +19,17 @@ const questionKey = "confirm"
 
 // replies are what a call knows of its questions.
 type replies struct {
-	args  json.RawMessage // of the call
 	mu    sync.Mutex
 	given map[digest]reply
 }
 
-func (r *replies) to(q Question) (reply, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	given, ok := r.given[q.digest()]
-	return given, ok
-}
-
-func (r *replies) keep(q Question, given reply) { r.put(q.digest(), given) }
-
-func (r *replies) put(question digest, given reply) {
+func (r *replies) keep(question digest, given reply) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.given == nil {
 		r.given = map[digest]reply{}
 	}
 	r.given[question] = given
-}
-
-// agreed are the questions that need not be asked again.
-func (r *replies) agreed() (all []digest) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for question, given := range r.given {
-		if given.answer == agreed {
-			all = append(all, question)
-		}
-	}
-	return all
 }
 
 // pause ends a call with a question. It is no failure, only an error for the tool.
@@ -64,15 +40,6 @@ type pause struct {
 
 func (*pause) Error() string { return "a person has to be asked first" }
 
-// pause makes the error, or refuses where too many questions wait for an answer.
-func (c *call) pause(q Question) error {
-	sealed, err := c.server.states.seal(c.server.config.Clock(), q.patience(), state{c.identity(), q.digest(), c.replies.agreed()})
-	if err != nil {
-		return err
-	}
-	return &pause{q, sealed}
-}
-
 // result is the question as the result of the call.
 func (p *pause) result() *mcp.CallToolResult {
 	return server.NewInputRequestBuilder(p.state).Elicit(questionKey, p.question.form()).ToolResult()
@@ -81,8 +48,7 @@ func (p *pause) result() *mcp.CallToolResult {
 // resume takes the answer that a call brings, before anything of it runs. A state that
 // is not exactly what was given out for this call is refused, whether or not the tool
 // would ask.
-func (c *call) resume(ctx context.Context, args json.RawMessage, again mcp.MultiRoundTripParams) *fault.Error {
-	c.replies.args = args
+func (c *call) resume(ctx context.Context, again mcp.MultiRoundTripParams) error {
 	if !server.IsModernRequest(ctx) || again.RequestState == "" {
 		return nil
 	}
@@ -92,27 +58,19 @@ func (c *call) resume(ctx context.Context, args json.RawMessage, again mcp.Multi
 		return err
 	}
 	for _, question := range st.agreed {
-		c.replies.put(question, reply{answer: agreed})
+		c.replies.keep(question, reply{answer: agreed})
 	}
-	c.replies.put(st.asked, replyOf(server.ElicitationResponse(again.InputResponses, questionKey)))
+	c.replies.keep(st.asked, replyOf(server.ElicitationResponse(again.InputResponses, questionKey)))
 	return nil
 }
 
 // identity is what a state is bound to: the client whose calls count together (over HTTP,
-// that of a token), the tool, and its arguments.
+// that of a token), the tool, and its arguments, in one spelling: a client may write the same
+// ones in another order when it sends them again.
 func (c *call) identity() digest {
-	return digestOf(c.counted, c.event.Tool, canonical(c.replies.args))
-}
-
-// canonical is JSON in one spelling: a client may write the same arguments in another
-// order when it sends them again.
-func canonical(args json.RawMessage) string {
-	d := json.NewDecoder(bytes.NewReader(args))
-	d.UseNumber()
-	var v any
-	if d.Decode(&v) != nil || v == nil {
-		return "{}" // read has refused what is no object; absent and null are the empty one
+	args := "{}" // absent and null are the empty object
+	if c.args.Kind == jsonx.Object {
+		args = string(c.args.AppendCanonical(nil))
 	}
-	raw, _ := json.Marshal(v)
-	return string(raw)
+	return digestOf(c.counted, c.event.Tool, args)
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
+	"maps"
 	"math"
 	"sync"
 	"time"
@@ -55,14 +56,31 @@ const (
 	agreedAt = askedAt + sha256.Size
 )
 
-// seal gives out a state that counts for patience.
-func (s *states) seal(now time.Time, patience time.Duration, st state) (string, *fault.Error) {
+// seal gives out a state that counts for patience. Where there is no room for it, nobody
+// else's is forgotten.
+func (s *states) seal(now time.Time, patience time.Duration, st state) (string, error) {
 	var n number
 	rand.Read(n[:])
 	end := now.Add(patience)
-	if err := s.enter(n, now, end); err != nil {
-		return "", err
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.open) >= maxOpen {
+		maps.DeleteFunc(s.open, func(_ number, until time.Time) bool { return !now.Before(until) })
 	}
+	if len(s.open) >= maxOpen {
+		next := end
+		for _, until := range s.open {
+			if until.Before(next) {
+				next = until
+			}
+		}
+		seconds := int(math.Ceil(next.Sub(now).Seconds()))
+		return "", fault.New(fault.LimitReached, "too many questions wait for a person's answer", "Answer or wait for those that were asked").
+			With("limit", maxOpen).With("retry_after_seconds", seconds)
+	}
+	s.open[n] = end
+
 	raw := binary.BigEndian.AppendUint64(n[:], uint64(end.UnixMilli()))
 	raw = append(append(raw, st.call[:]...), st.asked[:]...)
 	for _, d := range st.agreed {
@@ -71,44 +89,26 @@ func (s *states) seal(now time.Time, patience time.Duration, st state) (string, 
 	return base64.RawURLEncoding.EncodeToString(append(raw, s.mac(raw)...)), nil
 }
 
-// enter remembers a state that is given out. Where there is no room for it, nobody
-// else's is forgotten.
-func (s *states) enter(n number, now, end time.Time) *fault.Error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	next := end
-	if len(s.open) >= maxOpen {
-		for old, end := range s.open {
-			switch {
-			case !now.Before(end):
-				delete(s.open, old)
-			case end.Before(next):
-				next = end
-			}
-		}
-	}
-	if len(s.open) >= maxOpen {
-		seconds := int(math.Ceil(next.Sub(now).Seconds()))
-		return fault.New(fault.LimitReached, "too many questions wait for a person's answer", "Answer or wait for those that were asked").
-			With("limit", maxOpen).With("retry_after_seconds", seconds)
-	}
-	s.open[n] = end
-	return nil
-}
-
 // take gives the state back its meaning, once, for the same call, and in time.
-func (s *states) take(now time.Time, sealed string, call digest) (state, *fault.Error) {
-	raw, ok := s.unsealed(sealed)
-	if !ok {
+func (s *states) take(now time.Time, sealed string, call digest) (state, error) {
+	raw, err := base64.RawURLEncoding.DecodeString(sealed)
+	whole := len(raw) - sha256.Size
+	if err != nil || whole < agreedAt || (whole-agreedAt)%sha256.Size != 0 || !hmac.Equal(raw[whole:], s.mac(raw[:whole])) {
 		return state{}, badState("the request state was not made by this server, or was changed").Because(errForged)
 	}
+	raw = raw[:whole]
 	if digest(raw[callAt:askedAt]) != call {
 		return state{}, badState("the request state is that of another call: the client, the tool or its arguments are not the same")
 	}
 	if end := int64(binary.BigEndian.Uint64(raw[endAt:callAt])); now.UnixMilli() >= end {
-		return state{}, fault.New(fault.Forbidden, "the answer came too late to count", "Call again without a request state; the person is asked anew").With("answer", late)
+		do := "Call again without a request state; the person is asked anew"
+		return state{}, fault.New(fault.Forbidden, "the answer came too late to count", do).With("answer", late)
 	}
-	if !s.close(number(raw[:endAt])) {
+	s.mu.Lock()
+	_, open := s.open[number(raw[:endAt])]
+	delete(s.open, number(raw[:endAt]))
+	s.mu.Unlock()
+	if !open {
 		return state{}, badState("the request state has been used already")
 	}
 	st := state{call: call, asked: digest(raw[askedAt:agreedAt])}
@@ -118,29 +118,10 @@ func (s *states) take(now time.Time, sealed string, call digest) (state, *fault.
 	return st, nil
 }
 
-// unsealed is a state without its seal, if that is ours.
-func (s *states) unsealed(sealed string) ([]byte, bool) {
-	raw, err := base64.RawURLEncoding.DecodeString(sealed)
-	whole := len(raw) - sha256.Size
-	if err != nil || whole < agreedAt || (whole-agreedAt)%sha256.Size != 0 {
-		return nil, false
-	}
-	return raw[:whole], hmac.Equal(raw[whole:], s.mac(raw[:whole]))
-}
-
 func (s *states) mac(raw []byte) []byte {
 	h := hmac.New(sha256.New, s.key[:])
 	h.Write(raw)
 	return h.Sum(nil)
-}
-
-// close reports whether the state was open until now.
-func (s *states) close(n number) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, open := s.open[n]
-	delete(s.open, n)
-	return open
 }
 
 func badState(what string) *fault.Error {

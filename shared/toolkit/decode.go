@@ -1,7 +1,6 @@
 package toolkit
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,8 +9,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/jsonx"
 )
 
 // where is the way from the arguments to one value in them. It costs nothing
@@ -34,58 +35,109 @@ func (w *where) String() string {
 	return dotted(w.outer.String(), step)
 }
 
-// read decodes the arguments of one call. Absent arguments and null are the
-// empty object, as clients send either for a tool without parameters.
-func (s *shape) read(raw json.RawMessage, into reflect.Value) *fault.Error {
-	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || string(trimmed) == "null" {
-		raw = json.RawMessage("{}")
+// dotted puts two parts of a path together, as in edits[0].path.
+func dotted(before, after string) string {
+	if before == "" || strings.HasPrefix(after, "[") {
+		return before + after
 	}
-	n, err := parse(raw)
-	if err != nil {
-		return err
-	}
-	if n.kind != kindObject {
-		return fault.New(fault.ParamMalformed, "the arguments are "+n.kind.said()+", not an object", "Send the parameters by name in one JSON object")
-	}
-	if path, found := n.twice(); found {
-		return fault.New(fault.ParamMalformed, fmt.Sprintf("%s stands twice in the arguments", quote(path)), "Give every name once").With("duplicate", path)
-	}
-	return s.record(n, into, where{})
+	return before + "." + after
 }
 
-// record decodes an object: first it looks for names that are wrong or missing,
-// so that a misspelt parameter is told as such and not as the missing one.
-func (s *shape) record(n node, into reflect.Value, at where) *fault.Error {
-	if err := s.unknown(n, at); err != nil {
-		return err
+// readArguments reads the arguments of a call as an object in which each name appears once.
+// Absent arguments and null are the empty object, as clients send either for a tool without
+// parameters. Beside an error, what could be read is there for the record.
+func readArguments(raw json.RawMessage) (jsonx.Value, error) {
+	if s := jsonx.Scan(raw); s.End() {
+		return jsonx.Value{}, nil
 	}
-	if err := s.missing(n, at); err != nil {
-		return err
+	v, err := jsonx.Parse(raw)
+	if wrong, ok := errors.AsType[*jsonx.Malformed](err); ok {
+		return v, fault.New(fault.ParamMalformed, wrong.Error(), "Send the arguments as one JSON object").With("byte", wrong.Byte)
 	}
+	if v.Kind != jsonx.Object && v.Kind != jsonx.Null {
+		return v, fault.New(fault.ParamMalformed, "the arguments are "+kindWords[v.Kind]+", not an object", "Send the parameters by name in one JSON object")
+	}
+	if path, found := duplicate(v); found {
+		return v, fault.New(fault.ParamMalformed, fmt.Sprintf("%s stands twice in the arguments", quote(path)), "Give every name once").With("duplicate", path)
+	}
+	return v, nil
+}
+
+// duplicate is the first name that appears twice in one object, at any depth. JSON leaves open
+// which of the two counts (RFC 8259, 4), so that what is checked and what is used could differ.
+func duplicate(v jsonx.Value) (path string, found bool) {
+	if v.Kind == jsonx.Object {
+		var many map[string]bool // for objects where comparing each with each takes longer
+		if len(v.Kids) > 12 {
+			many = make(map[string]bool, len(v.Kids))
+		}
+		for i, kid := range v.Kids {
+			if many[kid.Name] || many == nil && slices.ContainsFunc(v.Kids[:i], func(o jsonx.Value) bool { return o.Name == kid.Name }) {
+				return kid.Name, true
+			}
+			if many != nil {
+				many[kid.Name] = true
+			}
+		}
+	}
+	for i, kid := range v.Kids {
+		if rest, found := duplicate(kid); found {
+			step := kid.Name
+			if v.Kind == jsonx.List {
+				step = "[" + strconv.Itoa(i) + "]"
+			}
+			return dotted(step, rest), true
+		}
+	}
+	return "", false
+}
+
+// record decodes an object.
+func (s *shape) record(v jsonx.Value, into reflect.Value, at where) error {
+	// Names that are wrong come before those that are missing, so that a misspelt parameter is
+	// told as such and not as the missing one.
+	known := make([]string, len(s.fields))
+	given := make([]jsonx.Value, len(s.fields))
+	for i := range s.fields {
+		known[i] = s.fields[i].Name
+	}
+	for _, kid := range v.Kids {
+		i := slices.Index(known, kid.Name)
+		if i < 0 {
+			return unknown(kid.Name, known, at)
+		}
+		if kid.Kind != jsonx.Null { // null is as good as absent
+			given[i] = kid
+		}
+	}
+	var missing []string
+	for i := range s.fields {
+		if f := &s.fields[i]; !f.omit && given[i].Kind == 0 {
+			missing = append(missing, (&where{outer: &at, name: f.Name}).String())
+		}
+	}
+	if len(missing) > 0 {
+		what := "the required parameter " + quote(missing[0]) + " is missing"
+		if len(missing) > 1 {
+			what = "the required parameters " + strings.Join(missing, ", ") + " are missing"
+		}
+		return fault.New(fault.ParamMissing, what, "Call again with "+strings.Join(missing, " and ")).With("missing", missing)
+	}
+
+	// What is given replaces what the tags say.
 	s.defaults(into)
 	for i := range s.fields {
 		f := &s.fields[i]
-		kid := n.find(f.name)
-		if kid == nil {
+		if given[i].Kind == 0 {
 			continue
 		}
-		target := into.FieldByIndex(f.index)
+		target := into.FieldByIndex(f.Index)
 		if f.pointer {
 			target.Set(reflect.New(f.typ))
 			target = target.Elem()
 		}
-		if err := f.decode(*kid, target, where{outer: &at, name: f.name, quiet: at.quiet || f.quiet}); err != nil {
+		if err := f.decode(given[i], target, where{outer: &at, name: f.Name, quiet: at.quiet || f.quiet}); err != nil {
 			return err
-		}
-	}
-	return nil
-}
-
-// find is the member with that name; null is as good as absent.
-func (n node) find(name string) *node {
-	for i := range n.kids {
-		if n.kids[i].name == name && n.kids[i].kind != kindNull {
-			return &n.kids[i]
 		}
 	}
 	return nil
@@ -96,166 +148,243 @@ func (s *shape) defaults(into reflect.Value) {
 	for i := range s.fields {
 		switch f := &s.fields[i]; {
 		case f.fallback.IsValid():
-			into.FieldByIndex(f.index).Set(f.fallback)
+			into.FieldByIndex(f.Index).Set(f.fallback)
 		case f.form == record:
-			f.defaults(into.FieldByIndex(f.index))
+			f.defaults(into.FieldByIndex(f.Index))
 		}
 	}
 }
 
-func (s *shape) unknown(n node, at where) *fault.Error {
-	known := s.names()
-	for _, kid := range n.kids {
-		if slices.Contains(known, kid.name) {
-			continue
+func unknown(given string, known []string, at where) error {
+	name := (&where{outer: &at, name: given}).String()
+	do := "Send no parameters"
+	if len(known) > 0 {
+		do = "The parameters are " + strings.Join(known, ", ")
+	}
+	e := fault.New(fault.ParamInvalid, "there is no parameter "+quote(name), do).With("unknown", name).With("known", known)
+	if meant := nearest(given, known); meant != "" {
+		e = e.With("did_you_mean", meant)
+		e.Do = fmt.Sprintf("Did you mean %q? %s", meant, do)
+	}
+	return e
+}
+
+// decode reads a parameter's value and checks it against the parameter's tags.
+func (f *field) decode(v jsonx.Value, into reflect.Value, at where) error {
+	if err := f.shape.decode(v, into, at); err != nil {
+		if e := fault.From(err); e.Code == fault.ParamInvalid {
+			return f.rangeTold(e)
 		}
-		name := (&where{outer: &at, name: kid.name}).String()
-		e := fault.New(fault.ParamInvalid, "there is no parameter "+quote(name), knownWords(known)).With("unknown", name).With("known", known)
-		if meant := nearest(kid.name, known); meant != "" {
-			e = e.With("did_you_mean", meant)
-			e.Do = fmt.Sprintf("Did you mean %q? %s", meant, e.Do)
-		}
-		return e
-	}
-	return nil
-}
-
-func knownWords(known []string) string {
-	if len(known) == 0 {
-		return "Send no parameters"
-	}
-	return "The parameters are " + strings.Join(known, ", ")
-}
-
-func (s *shape) names() []string {
-	names := make([]string, len(s.fields))
-	for i := range s.fields {
-		names[i] = s.fields[i].name
-	}
-	return names
-}
-
-func (s *shape) missing(n node, at where) *fault.Error {
-	var names []string
-	for i := range s.fields {
-		if f := &s.fields[i]; !f.omit && n.find(f.name) == nil {
-			names = append(names, (&where{outer: &at, name: f.name}).String())
-		}
-	}
-	if len(names) == 0 {
-		return nil
-	}
-	what := "the required parameter " + quote(names[0]) + " is missing"
-	if len(names) > 1 {
-		what = "the required parameters " + strings.Join(names, ", ") + " are missing"
-	}
-	return fault.New(fault.ParamMissing, what, "Call again with "+strings.Join(names, " and ")).With("missing", names)
-}
-
-// decode reads a parameter's value and holds it against the parameter's tags.
-func (f *field) decode(n node, into reflect.Value, at where) *fault.Error {
-	if at.name == "" {
-		at.name = f.name
-	}
-	if err := f.shape.decode(n, into, at); err != nil {
-		return f.rangeTold(err)
+		return err
 	}
 	switch f.form {
-	case whole:
-		return f.within(float64(into.Int()), n, at)
-	case real:
-		return f.within(into.Float(), n, at)
+	case whole, real:
+		number := 0.0
+		if f.form == whole {
+			number = float64(into.Int())
+		} else {
+			number = into.Float()
+		}
+		if f.low.text != "" && number < f.low.value || f.high.text != "" && number > f.high.value {
+			return f.rangeTold(tooLarge(v, at))
+		}
 	case text:
 		return f.among(into.String(), at)
 	case list:
-		return f.items(into, at)
+		if n := into.Len(); n < f.minItems || f.maxItems > 0 && n > f.maxItems {
+			words := fmt.Sprintf("%d to %d", f.minItems, f.maxItems)
+			if f.maxItems == 0 {
+				words = fmt.Sprintf("at least %d", f.minItems)
+			} else if f.minItems == 0 {
+				words = fmt.Sprintf("at most %d", f.maxItems)
+			}
+			what := fmt.Sprintf("the list %s has %d values, but must have %s", quote(at.String()), n, words)
+			return fault.New(fault.ParamInvalid, what, "Send "+words).With("parameter", at.String()).With("count", n)
+		}
+		for i := 0; i < into.Len() && len(f.enum) > 0; i++ {
+			if err := f.among(into.Index(i).String(), where{outer: &at, index: i, quiet: at.quiet}); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
 
 // decode reads a value of this shape.
-func (s *shape) decode(n node, into reflect.Value, at where) *fault.Error {
-	if n.kind != s.kind() {
-		return s.wrongType(n, at)
+func (s *shape) decode(v jsonx.Value, into reflect.Value, at where) error {
+	if wanted := [...]jsonx.Kind{
+		text: jsonx.String, flag: jsonx.Bool, whole: jsonx.Number, real: jsonx.Number, list: jsonx.List, record: jsonx.Object, table: jsonx.Object,
+	}; v.Kind != wanted[s.form] {
+		return s.wrongType(v, at)
 	}
 	switch s.form {
 	case text:
-		into.SetString(unquote(n.raw))
+		into.SetString(v.Text())
 	case flag:
-		into.SetBool(n.raw[0] == 't')
+		into.SetBool(v.Raw[0] == 't')
 	case whole:
-		return s.wholeNumber(n, into, at)
+		return s.wholeNumber(v, into, at)
 	case real:
-		return s.realNumber(n, into, at)
+		number, err := strconv.ParseFloat(string(v.Raw), 64)
+		if err != nil {
+			return tooLarge(v, at)
+		}
+		into.SetFloat(number)
 	case list:
-		return s.list(n, into, at)
+		into.Set(reflect.MakeSlice(s.typ, len(v.Kids), len(v.Kids)))
+		for i, kid := range v.Kids {
+			if err := s.elem.decode(kid, into.Index(i), where{outer: &at, index: i, quiet: at.quiet}); err != nil {
+				return err
+			}
+		}
 	case record:
-		return s.record(n, into, at)
+		return s.record(v, into, at)
 	case table:
-		return s.table(n, into, at)
+		m := reflect.MakeMapWithSize(s.typ, len(v.Kids))
+		for _, kid := range v.Kids {
+			if kid.Kind != jsonx.String {
+				return (&shape{form: text}).wrongType(kid, where{outer: &at, name: kid.Name, quiet: at.quiet})
+			}
+			m.SetMapIndex(reflect.ValueOf(kid.Name).Convert(s.typ.Key()), reflect.ValueOf(kid.Text()).Convert(s.typ.Elem()))
+		}
+		into.Set(m)
 	}
 	return nil
-}
-
-// kind is what JSON must hold for this shape.
-func (s *shape) kind() kind {
-	return [...]kind{0, kindText, kindBool, kindNumber, kindNumber, kindList, kindObject, kindObject}[s.form]
 }
 
 // wholeNumber takes 3, and 3.0 or 3e0 as some clients write it, up to where a
 // float64 still tells neighbours apart.
-func (s *shape) wholeNumber(n node, into reflect.Value, at where) *fault.Error {
-	v, err := strconv.ParseInt(string(n.raw), 10, 64)
+func (s *shape) wholeNumber(v jsonx.Value, into reflect.Value, at where) error {
+	n, err := strconv.ParseInt(string(v.Raw), 10, 64)
 	if errors.Is(err, strconv.ErrSyntax) {
-		f, _ := strconv.ParseFloat(string(n.raw), 64)
+		f, _ := strconv.ParseFloat(string(v.Raw), 64)
 		if math.Abs(f) > 1<<53 {
-			return tooLarge(n, at)
+			return tooLarge(v, at)
 		}
 		if f != math.Trunc(f) {
-			return s.wrongType(n, at)
+			return s.wrongType(v, at)
 		}
-		v, err = int64(f), nil
+		n, err = int64(f), nil
 	}
-	if err != nil || into.OverflowInt(v) {
-		return tooLarge(n, at)
+	if err != nil || into.OverflowInt(n) {
+		return tooLarge(v, at)
 	}
-	into.SetInt(v)
+	into.SetInt(n)
 	return nil
 }
 
-func (s *shape) realNumber(n node, into reflect.Value, at where) *fault.Error {
-	v, err := strconv.ParseFloat(string(n.raw), 64)
-	if err != nil {
-		return tooLarge(n, at)
-	}
-	into.SetFloat(v)
-	return nil
+func tooLarge(v jsonx.Value, at where) *fault.Error {
+	what := fmt.Sprintf("the parameter %s is %s, which is out of range", quote(at.String()), valueWords(v, at.quiet))
+	return fault.New(fault.ParamInvalid, what, "Send a number nearer to zero").With("parameter", at.String())
 }
 
-func tooLarge(n node, at where) *fault.Error {
-	return fault.New(fault.ParamInvalid, fmt.Sprintf("the parameter %s is %s, which is out of range", quote(at.String()), n.said(at.quiet)), "Send a number nearer to zero").With("parameter", at.String())
+// rangeTold adds the range to an error about it.
+func (f *field) rangeTold(e *fault.Error) error {
+	words := rangeWords(f.low.text, f.high.text)
+	if words == "" {
+		return e
+	}
+	c := *e
+	c.Msg = strings.TrimSuffix(c.Msg, ", which is out of range") + ", but must be " + words
+	c.Do = "Send a number that is " + words
+	out := &c
+	if f.low.text != "" {
+		out = out.With("min", f.low.value)
+	}
+	if f.high.text != "" {
+		out = out.With("max", f.high.value)
+	}
+	return out
 }
 
-func (s *shape) list(n node, into reflect.Value, at where) *fault.Error {
-	into.Set(reflect.MakeSlice(s.typ, len(n.kids), len(n.kids)))
-	for i, kid := range n.kids {
-		if err := s.elem.decode(kid, into.Index(i), where{outer: &at, index: i, quiet: at.quiet}); err != nil {
-			return err
-		}
+func rangeWords(low, high string) string {
+	switch {
+	case low != "" && high != "":
+		return "between " + low + " and " + high
+	case low != "":
+		return "at least " + low
+	case high != "":
+		return "at most " + high
 	}
-	return nil
+	return ""
 }
 
-func (s *shape) table(n node, into reflect.Value, at where) *fault.Error {
-	m := reflect.MakeMapWithSize(s.typ, len(n.kids))
-	for _, kid := range n.kids {
-		if kid.kind != kindText {
-			one := shape{form: text}
-			return one.wrongType(kid, where{outer: &at, name: kid.name, quiet: at.quiet})
-		}
-		key := reflect.ValueOf(kid.name).Convert(s.typ.Key())
-		m.SetMapIndex(key, reflect.ValueOf(unquote(kid.raw)).Convert(s.typ.Elem()))
+// among checks a text against the enum.
+func (f *field) among(v string, at where) error {
+	if len(f.enum) == 0 || slices.Contains(f.enum, v) {
+		return nil
 	}
-	into.Set(m)
-	return nil
+	words := strings.Join(f.enum, ", ")
+	what := fmt.Sprintf("the parameter %s is %s, but must be one of %s", quote(at.String()), textWords(v, at.quiet), words)
+	e := fault.New(fault.ParamInvalid, what, "Choose one of "+words).With("parameter", at.String()).With("allowed", f.enum)
+	if meant := nearest(v, f.enum); meant != "" && !at.quiet {
+		e = e.With("did_you_mean", meant)
+	}
+	return e
+}
+
+// wrongType says what was wanted, what came, and how to write it instead.
+func (s *shape) wrongType(v jsonx.Value, at where) error {
+	bare := ""
+	if !at.quiet {
+		bare = v.Text()
+	}
+	_, notNumber := strconv.ParseFloat(bare, 64)
+	do := "Send " + s.wanted()
+	switch {
+	case (s.form == whole || s.form == real) && bare != "" && notNumber == nil && len(bare) < 32,
+		s.form == flag && (bare == "true" || bare == "false"):
+		do = "Send " + bare + " without quotation marks"
+	case s.form == text && (v.Kind == jsonx.Number || v.Kind == jsonx.Bool):
+		do = "Put it in quotation marks"
+	case s.form == list:
+		do = "Send a list in brackets, even for one value"
+	}
+	what := fmt.Sprintf("the parameter %s must be %s, not %s", quote(at.String()), s.wanted(), valueWords(v, at.quiet))
+	return fault.New(fault.ParamMalformed, what, do).With("parameter", at.String()).With("wanted", s.wanted()).With("got", kindWords[v.Kind])
+}
+
+// wanted is the shape in the words of an error message.
+func (s *shape) wanted() string {
+	return [...]string{text: "text", flag: "true or false", whole: "a whole number", real: "a number", list: "a list", record: "an object", table: "an object"}[s.form]
+}
+
+// kindWords are kinds in the words of an error message.
+var kindWords = [...]string{"nothing", "null", "a boolean", "a number", "text", "a list", "an object"}
+
+// valueWords are a value in the words of an error message: short, on one line, and
+// only its kind where it is quiet.
+func valueWords(v jsonx.Value, quiet bool) string {
+	switch {
+	case v.Kind == jsonx.String:
+		return "the text " + textWords(v.Text(), quiet)
+	case v.Kind == jsonx.Number && !quiet:
+		return "the number " + clip(string(v.Raw))
+	case v.Kind == jsonx.Bool && !quiet:
+		return string(v.Raw)
+	}
+	return kindWords[v.Kind]
+}
+
+func textWords(v string, quiet bool) string {
+	if quiet {
+		return "that was sent"
+	}
+	return quote(v)
+}
+
+// quote shows text from the client so that it cannot forge a line.
+func quote(s string) string { return strconv.QuoteToGraphic(clip(s)) }
+
+const maxClip = 60 // bytes of a value repeated in an error
+
+func clip(s string) string {
+	if len(s) <= maxClip {
+		return s
+	}
+	end := maxClip
+	for !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + "…"
 }

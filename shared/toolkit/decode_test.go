@@ -10,14 +10,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/jsonx"
 )
 
 // decoded reads arguments into a fresh In.
 func decoded[In any](raw string) (In, *fault.Error) {
 	var in In
-	plan := planOf(reflect.TypeFor[In]())
-	err := plan.read([]byte(raw), reflect.ValueOf(&in).Elem())
-	return in, err
+	args, err := readArguments([]byte(raw))
+	if err == nil {
+		plan := shapeOf(reflect.TypeFor[In]())
+		err = plan.record(args, reflect.ValueOf(&in).Elem(), where{})
+	}
+	return in, fault.From(err)
 }
 
 type order string
@@ -257,10 +261,42 @@ func TestPathsAreCollectedAtAnyDepth(t *testing.T) {
 		One   inner    `json:"one,omitzero"`
 		Other string   `json:"other,omitempty"`
 	}
-	plan := planOf(reflect.TypeFor[in]())
+	plan := shapeOf(reflect.TypeFor[in]())
 	v := in{place{Dir: "d"}, "p", []string{"a", "b"}, new("m"), []inner{{"f", "t"}, {"g", ""}}, inner{From: "h"}, "no path"}
 	got := plan.paths(reflect.ValueOf(v))
 	if diff := cmp.Diff([]string{"d", "p", "a", "b", "m", "f", "t", "g", "h"}, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestANameThatStandsTwiceIsFoundAtAnyDepth(t *testing.T) {
+	many := strings.Builder{}
+	for i := range 24 {
+		many.WriteString(`"k` + strings.Repeat("x", i) + `":1,`)
+	}
+	for _, c := range []struct{ what, in, path string }{
+		{"at the top", `{"a":1,"a":2}`, "a"},
+		{"the same name by an escape", `{"a":1,"\u0061":2}`, "a"},
+		{"the empty name", `{"":1,"":2}`, ""},
+		{"in an object", `{"a":{"b":1,"b":1}}`, "a.b"},
+		{"in a list", `{"a":[{"b":1},{"b":1,"c":2,"c":3}]}`, "a[1].c"},
+		{"among many", `{` + many.String() + `"k":2}`, "k"},
+	} {
+		n, err := jsonx.Parse([]byte(c.in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if path, found := duplicate(n); !found || path != c.path {
+			t.Errorf("%s: %q %v, want %q", c.what, path, found, c.path)
+		}
+	}
+	for _, in := range []string{`{"a":1,"A":2}`, `[{"a":1},{"a":1}]`, `{"a":{"a":{"a":1}}}`, `[1,1,1]`, `{` + many.String() + `"b":2}`} {
+		n, err := jsonx.Parse([]byte(in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if path, found := duplicate(n); found {
+			t.Errorf("%s: %q does not stand twice", in, path)
+		}
 	}
 }

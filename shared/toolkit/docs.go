@@ -1,6 +1,7 @@
 package toolkit
 
 import (
+	"cmp"
 	"reflect"
 	"strings"
 )
@@ -28,14 +29,14 @@ func (s *shape) params(before string) []Param {
 	for i := range s.fields {
 		f := &s.fields[i]
 		all = append(all, Param{
-			Name: before + f.name, Type: f.typeName(), Doc: f.doc, Required: !f.omit,
+			Name: before + f.Name, Type: f.typeName(), Doc: f.doc, Required: !f.omit,
 			Default: f.fallbackText, Enum: f.enum, Min: f.low.text, Max: f.high.text,
 		})
 		switch {
 		case f.form == record:
-			all = append(all, f.shape.params(before+f.name+".")...)
+			all = append(all, f.shape.params(before+f.Name+".")...)
 		case f.form == list:
-			all = append(all, f.elem.params(before+f.name+"[].")...)
+			all = append(all, f.elem.params(before+f.Name+"[].")...)
 		}
 	}
 	return all
@@ -46,7 +47,7 @@ func (s *shape) params(before string) []Param {
 func resultParams(t reflect.Type) []Param {
 	var all []Param
 	for _, m := range members(t) {
-		all = append(all, Param{Name: m.name, Type: resultType(m.as), Doc: m.tag.Get("doc"), Required: !m.omit})
+		all = append(all, Param{Name: m.Name, Type: resultType(m.Type), Doc: m.Tag.Get("doc"), Required: !m.OmitEmpty && !m.OmitZero})
 	}
 	return all
 }
@@ -80,51 +81,34 @@ func (t Tool) Markdown() string {
 	}
 	b.WriteString("\n| parameter | type | required | default | meaning |\n|---|---|---|---|---|\n")
 	for _, p := range params {
-		b.WriteString(p.row())
+		required, fallback := "", ""
+		if p.Required {
+			required = "yes"
+		}
+		if p.Default != "" {
+			fallback = "`" + p.Default + "`"
+		}
+
+		// The doc with what the other tags say, as sentences.
+		doc := p.Doc
+		words := ""
+		if len(p.Enum) > 0 {
+			words = "one of `" + strings.Join(p.Enum, "`, `") + "`"
+		}
+		for _, part := range []string{rangeWords(p.Min, p.Max), words} {
+			if part != "" && doc != "" {
+				part = strings.TrimSuffix(doc, ".") + "; " + part
+			}
+			doc = cmp.Or(part, doc)
+		}
+
+		cells := []string{"`" + p.Name + "`", p.Type, required, fallback, doc}
+		for i, c := range cells {
+			cells[i] = strings.NewReplacer("|", `\|`, "\n", " ").Replace(c)
+		}
+		b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
 	}
 	return b.String()
-}
-
-func (p Param) row() string {
-	required, fallback := "", ""
-	if p.Required {
-		required = "yes"
-	}
-	if p.Default != "" {
-		fallback = "`" + p.Default + "`"
-	}
-	cells := []string{"`" + p.Name + "`", p.Type, required, fallback, p.meaning()}
-	for i, c := range cells {
-		cells[i] = strings.NewReplacer("|", `\|`, "\n", " ").Replace(c)
-	}
-	return "| " + strings.Join(cells, " | ") + " |\n"
-}
-
-// meaning is the doc with what the other tags say, as sentences.
-func (p Param) meaning() string {
-	doc := p.Doc
-	for _, part := range []string{p.span(), p.words()} {
-		switch {
-		case part == "":
-		case doc == "":
-			doc = part
-		default:
-			doc = strings.TrimSuffix(doc, ".") + "; " + part
-		}
-	}
-	return doc
-}
-
-func (p Param) span() string {
-	f := field{low: bound{text: p.Min}, high: bound{text: p.Max}}
-	return f.rangeWords()
-}
-
-func (p Param) words() string {
-	if len(p.Enum) == 0 {
-		return ""
-	}
-	return "one of `" + strings.Join(p.Enum, "`, `") + "`"
 }
 
 // Markdown is the tools of the vocabulary, a section each, a level below [Tool.Markdown].

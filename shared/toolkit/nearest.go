@@ -19,20 +19,11 @@ func nearest(given string, known []string) string {
 			best, distance = k, d
 		}
 	}
-	if best == "" {
-		return containing(word, known)
+	if best != "" {
+		return best
 	}
-	return best
-}
 
-// plain takes away what spellings of one name differ in.
-func plain(name string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(name))
-}
-
-// containing is the longest known name that word holds, or that holds word.
-func containing(word string, known []string) string {
-	best := ""
+	// Else the longest known name that word holds, or that holds word.
 	for _, k := range known {
 		p := plain(k)
 		if len(word) > 2 && len(k) > len(best) && (strings.Contains(word, p) || strings.Contains(p, word)) {
@@ -40,4 +31,9 @@ func containing(word string, known []string) string {
 		}
 	}
 	return best
+}
+
+// plain takes away what spellings of one name differ in.
+func plain(name string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(name))
 }

@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/multiollama/mcp-server/shared/jsonx"
 )
 
 // shape is how a JSON value becomes a Go value. Exactly one of the kinds below.
@@ -31,8 +34,9 @@ const (
 
 // field is one parameter: its shape and what its tags say.
 type field struct {
-	member
+	jsonx.Field
 	shape
+	omit               bool // optional
 	doc                string
 	pointer            bool // nil says that it was not given
 	fallback           reflect.Value
@@ -50,13 +54,35 @@ type bound struct {
 	value float64
 }
 
-// planOf compiles a struct of parameters. It panics on a table that means
-// nothing: every tag either holds or the server does not start.
-func planOf(t reflect.Type) shape {
-	return shapeOf(t, nil)
+// members lists the JSON fields of a struct in reading order. It panics on what encoding/json
+// and a schema would not agree on, and on tags that nobody reads, so that a misspelt one does
+// not silently allow what it was meant to refuse.
+func members(t reflect.Type) []jsonx.Field {
+	all, err := jsonx.Fields(t)
+	if err != nil {
+		panic(err.Error())
+	}
+	for _, f := range all {
+		for rest := strings.TrimSpace(string(f.Tag)); rest != ""; rest = strings.TrimSpace(rest) {
+			word, value, _ := strings.Cut(rest, ":")
+			quoted, err := strconv.QuotedPrefix(value)
+			if err != nil || value[0] != '"' {
+				word = rest
+			}
+			if !slices.Contains(knownTags, word) {
+				panic(fmt.Sprintf("field %s of %s has the unknown tag %q", f.Name, t, word))
+			}
+			rest = value[len(quoted):]
+		}
+	}
+	return all
 }
 
-func shapeOf(t reflect.Type, within []reflect.Type) shape {
+var knownTags = []string{"json", "doc", "min", "max", "default", "enum", "minItems", "maxItems", "path", "secret", "content"}
+
+// shapeOf compiles a type of parameters, within those that hold it. It panics on a table that
+// means nothing: every tag either holds or the server does not start.
+func shapeOf(t reflect.Type, within ...reflect.Type) shape {
 	s := shape{typ: t}
 	switch t.Kind() {
 	case reflect.String:
@@ -68,10 +94,16 @@ func shapeOf(t reflect.Type, within []reflect.Type) shape {
 	case reflect.Float64:
 		s.form = real
 	case reflect.Slice:
-		elem := shapeOf(t.Elem(), within)
+		elem := shapeOf(t.Elem(), within...)
 		s.form, s.elem = list, &elem
 	case reflect.Struct:
-		s.form, s.fields = record, fieldsOf(t, within)
+		if slices.Contains(within, t) {
+			panic(fmt.Sprintf("%s contains itself; parameters are bounded", t))
+		}
+		s.form = record
+		for _, m := range members(t) {
+			s.fields = append(s.fields, fieldOf(m, append(within, t)))
+		}
 	case reflect.Map:
 		if t.Key().Kind() != reflect.String || t.Elem().Kind() != reflect.String {
 			panic(fmt.Sprintf("%s is no parameter; of the maps only map[string]string is", t))
@@ -83,52 +115,78 @@ func shapeOf(t reflect.Type, within []reflect.Type) shape {
 	return s
 }
 
-func fieldsOf(t reflect.Type, within []reflect.Type) []field {
-	for _, outer := range within {
-		if outer == t {
-			panic(fmt.Sprintf("%s contains itself; parameters are bounded", t))
+func fieldOf(m jsonx.Field, within []reflect.Type) field {
+	f := field{Field: m, omit: m.OmitEmpty || m.OmitZero, doc: m.Tag.Get("doc"), pointer: m.Type.Kind() == reflect.Pointer}
+	typ := m.Type
+	if f.pointer {
+		typ = typ.Elem()
+	}
+	f.shape = shapeOf(typ, within...)
+	f.check(!f.pointer || f.form <= real, "only scalars are given by pointer")
+	f.check(!f.pointer || f.omit, "a pointer is optional: add omitempty")
+
+	f.low, f.high = f.bound("min"), f.bound("max")
+	f.check(f.low.text == "" || f.high.text == "" || f.low.value <= f.high.value, "min is above max")
+
+	ofTexts := f.form == text || f.form == list && f.elem.form == text
+	if s, given := m.Tag.Lookup("enum"); given {
+		f.check(ofTexts, "enum is for text")
+		f.enum = strings.Split(s, "|")
+		f.check(!slices.Contains(f.enum, ""), "enum has an empty word")
+	}
+
+	for tag, into := range map[string]*int{"minItems": &f.minItems, "maxItems": &f.maxItems} {
+		if s, given := m.Tag.Lookup(tag); given {
+			n, err := strconv.Atoi(s)
+			f.check(f.form == list, tag+" is for lists")
+			f.check(err == nil && n > 0, tag+" is no positive number")
+			*into = n
 		}
 	}
-	var fields []field
-	for _, m := range members(t) {
-		fields = append(fields, fieldOf(m, append(within, t)))
-	}
-	return fields
-}
+	f.check(f.maxItems == 0 || f.minItems <= f.maxItems, "minItems is above maxItems")
 
-func fieldOf(m member, within []reflect.Type) field {
-	f := field{member: m, doc: m.tag.Get("doc")}
-	typ := m.as
-	if typ.Kind() == reflect.Pointer {
-		f.pointer, typ = true, typ.Elem()
+	if mode, given := m.Tag.Lookup("path"); given {
+		f.check(mode == "read" || mode == "write", `path is "read" or "write"`)
+		f.check(ofTexts, "path is for text")
+		f.path = true
 	}
-	f.shape = shapeOf(typ, within)
-	f.check(!f.pointer || f.form <= real, "only scalars are given by pointer")
-	f.check(!f.pointer || m.omit, "a pointer is optional: add omitempty")
-	f.readBounds()
-	f.readEnum()
-	f.readItems()
-	f.readMarks()
-	f.readDefault()
+	for _, tag := range []string{"secret", "content"} {
+		if s, given := m.Tag.Lookup(tag); given {
+			f.check(s == "true", tag+` is "true"`)
+			f.quiet = true
+		}
+	}
+
+	// A default is read as a client would send it, and held to the other tags.
+	if s, given := m.Tag.Lookup("default"); given {
+		f.check(f.omit, "a default means optional: add omitempty")
+		f.check(!f.pointer, "a pointer has no default: nil says that it was not given")
+		f.check(f.form <= real, "only scalars have a default")
+		raw := s
+		if f.form == text {
+			raw = string(mustJSON(s))
+		}
+		v, err := jsonx.Parse([]byte(raw))
+		f.check(err == nil, "its default is not "+f.wanted())
+		f.fallback, f.fallbackText = reflect.New(f.typ).Elem(), s
+		if err := f.decode(v, f.fallback, where{name: f.Name}); err != nil {
+			panic(fmt.Sprintf("parameter %q: its default is refused: %v", f.Name, err))
+		}
+	}
 	return f
 }
 
 // check panics with the field's name when a tag contradicts its type.
 func (f *field) check(ok bool, why string) {
 	if !ok {
-		panic(fmt.Sprintf("parameter %q: %s", f.name, why))
+		panic(fmt.Sprintf("parameter %q: %s", f.Name, why))
 	}
-}
-
-func (f *field) readBounds() {
-	f.low, f.high = f.bound("min"), f.bound("max")
-	f.check(f.low.text == "" || f.high.text == "" || f.low.value <= f.high.value, "min is above max")
 }
 
 // bound reads a limit. Up to 2^53 a float64 holds every whole number, so that
 // comparing as float64 decides rightly for int64 too.
 func (f *field) bound(tag string) bound {
-	s, given := f.tag.Lookup(tag)
+	s, given := f.Tag.Lookup(tag)
 	if !given {
 		return bound{}
 	}
@@ -139,98 +197,44 @@ func (f *field) bound(tag string) bound {
 	return bound{s, v}
 }
 
-func (f *field) readEnum() {
-	s, given := f.tag.Lookup("enum")
-	if !given {
-		return
-	}
-	ofTexts := f.form == list && f.elem.form == text
-	f.check(f.form == text || ofTexts, "enum is for text")
-	f.enum = strings.Split(s, "|")
-	for _, word := range f.enum {
-		f.check(word != "", "enum has an empty word")
-	}
-}
-
-func (f *field) readItems() {
-	for tag, into := range map[string]*int{"minItems": &f.minItems, "maxItems": &f.maxItems} {
-		s, given := f.tag.Lookup(tag)
-		if !given {
-			continue
-		}
-		n, err := strconv.Atoi(s)
-		f.check(f.form == list, tag+" is for lists")
-		f.check(err == nil && n > 0, tag+" is no positive number")
-		*into = n
-	}
-	f.check(f.maxItems == 0 || f.minItems <= f.maxItems, "minItems is above maxItems")
-}
-
-func (f *field) readMarks() {
-	if mode, given := f.tag.Lookup("path"); given {
-		f.check(mode == "read" || mode == "write", `path is "read" or "write"`)
-		f.check(f.form == text || f.form == list && f.elem.form == text, "path is for text")
-		f.path = true
-	}
-	for _, tag := range []string{"secret", "content"} {
-		if s, given := f.tag.Lookup(tag); given {
-			f.check(s == "true", tag+` is "true"`)
-			f.quiet = true
+// paths collects the values of all parameters that are paths, in the order of
+// the table, at any depth.
+func (s *shape) paths(v reflect.Value) []string {
+	var all []string
+	for i := range s.fields {
+		f := &s.fields[i]
+		value := reflect.Indirect(v.FieldByIndex(f.Index))
+		switch {
+		case f.path && f.form == list:
+			for j := range value.Len() {
+				all = append(all, value.Index(j).String())
+			}
+		case f.path:
+			if value.IsValid() && value.String() != "" {
+				all = append(all, value.String())
+			}
+		case f.form == record:
+			all = append(all, f.shape.paths(value)...)
+		case f.form == list && f.elem.form == record:
+			for j := range value.Len() {
+				all = append(all, f.elem.paths(value.Index(j))...)
+			}
 		}
 	}
+	return all
 }
 
-func (f *field) readDefault() {
-	s, given := f.tag.Lookup("default")
-	if !given {
-		return
+// quietNames adds the parameters, at any depth, whose values are not recorded.
+func (s *shape) quietNames(names map[string]bool) {
+	for i := range s.fields {
+		f := &s.fields[i]
+		if f.quiet {
+			names[f.Name] = true
+		}
+		if f.form == list {
+			f.elem.quietNames(names)
+		} else {
+			f.shape.quietNames(names)
+		}
 	}
-	f.check(f.omit, "a default means optional: add omitempty")
-	f.check(!f.pointer, "a pointer has no default: nil says that it was not given")
-	f.check(f.form <= real, "only scalars have a default")
-	raw := s
-	if f.form == text {
-		raw = string(mustJSON(s))
-	}
-	n, err := parse([]byte(raw))
-	f.check(err == nil, "its default is not "+f.wanted())
-	v := reflect.New(f.typ).Elem()
-	if fault := f.decode(n, v, where{}); fault != nil {
-		f.check(false, "its default is refused: "+fault.Msg)
-	}
-	f.fallback, f.fallbackText = v, s
-}
-
-// wanted is the shape in the words of an error message.
-func (s *shape) wanted() string {
-	switch s.form {
-	case text:
-		return "text"
-	case flag:
-		return "true or false"
-	case whole:
-		return "a whole number"
-	case real:
-		return "a number"
-	case list:
-		return "a list"
-	}
-	return "an object"
-}
-
-// typeName is the shape in the words of documentation.
-func (s *shape) typeName() string {
-	switch s.form {
-	case text:
-		return "string"
-	case flag:
-		return "boolean"
-	case whole:
-		return "integer"
-	case real:
-		return "number"
-	case list:
-		return s.elem.typeName() + "[]"
-	}
-	return "object"
 }

@@ -19,7 +19,7 @@ func panics(build func()) (said string) {
 	return ""
 }
 
-func plan[In any]() func() { return func() { planOf(reflect.TypeFor[In]()) } }
+func plan[In any]() func() { return func() { shapeOf(reflect.TypeFor[In]()) } }
 func out[Out any]() func() { return func() { outputSchema(reflect.TypeFor[Out]()) } }
 
 type (
@@ -50,7 +50,7 @@ func TestATableThatMeansNothingPanics(t *testing.T) {
 			A string `json:"a" enums:"x|y"`
 		}](), `unknown tag "enums"`},
 		{"a tag without quotation marks", func() {
-			planOf(reflect.StructOf([]reflect.StructField{{Name: "A", Type: reflect.TypeFor[string](), Tag: `json:"a" doc:x`}}))
+			shapeOf(reflect.StructOf([]reflect.StructField{{Name: "A", Type: reflect.TypeFor[string](), Tag: `json:"a" doc:x`}}))
 		}, `unknown tag "doc:x"`},
 		{"the option string", plan[struct {
 			A int `json:"a,string"`

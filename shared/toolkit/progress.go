@@ -31,11 +31,14 @@ func Progress(ctx context.Context, done, total float64, message string) {
 	if c == nil || c.sent.token == nil {
 		return
 	}
-	c.sent.mu.Lock()
-	defer c.sent.mu.Unlock()
-	if !c.sent.worth(done, c.server.config.Clock()) {
+	p := &c.sent
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := c.server.config.Clock()
+	if p.closed || math.IsNaN(done) || math.IsInf(done, 0) || p.any && (done <= p.done || now.Sub(p.last) < progressPause) {
 		return
 	}
+	p.any, p.done, p.last = true, done, now
 	params := map[string]any{"progressToken": c.sent.token, "progress": done}
 	if total > 0 {
 		params["total"] = total
@@ -44,18 +47,6 @@ func Progress(ctx context.Context, done, total float64, message string) {
 		params["message"] = message
 	}
 	_ = c.server.mcp.SendNotificationToClient(ctx, string(mcp.MethodNotificationProgress), params) // losing one is harmless
-}
-
-// worth decides whether to tell, and then remembers it.
-func (p *progress) worth(done float64, now time.Time) bool {
-	if p.closed || math.IsNaN(done) || math.IsInf(done, 0) {
-		return false
-	}
-	if p.any && (done <= p.done || now.Sub(p.last) < progressPause) {
-		return false
-	}
-	p.any, p.done, p.last = true, done, now
-	return true
 }
 
 // close ends the telling: a notification after the answer confuses clients.

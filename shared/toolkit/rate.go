@@ -2,6 +2,7 @@ package toolkit
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"sync"
 	"time"
@@ -35,44 +36,32 @@ func newLimits(r Rate) *limits {
 }
 
 // take uses up one call of the session, or says when the next one is free.
-func (l *limits) take(session string, now time.Time) *fault.Error {
+func (l *limits) take(session string, now time.Time) error {
 	if !l.rate.limits() {
 		return nil
 	}
-	r := l.of(session, now).ReserveN(now, 1)
+	l.mu.Lock()
+	one, ok := l.sessions[session]
+	if !ok {
+		// A session that has all its calls left needs no memory: a new limiter would be the same.
+		if len(l.sessions) >= maxSessions {
+			maps.DeleteFunc(l.sessions, func(_ string, other *rate.Limiter) bool { return other.TokensAt(now) >= float64(l.rate.Calls) })
+		}
+		one = rate.NewLimiter(rate.Every(l.rate.Per/time.Duration(l.rate.Calls)), l.rate.Calls)
+		l.sessions[session] = one
+	}
+	l.mu.Unlock()
+
+	r := one.ReserveN(now, 1)
 	wait := r.DelayFrom(now)
 	if wait == 0 {
 		return nil
 	}
 	r.CancelAt(now)
 	seconds := int(math.Ceil(wait.Seconds()))
-	return fault.New(fault.LimitReached, fmt.Sprintf("the limit of %d calls in %s is used up", l.rate.Calls, l.rate.Per), fmt.Sprintf("Try again in %d seconds", seconds)).
+	what := fmt.Sprintf("the limit of %d calls in %s is used up", l.rate.Calls, l.rate.Per)
+	return fault.New(fault.LimitReached, what, fmt.Sprintf("Try again in %d seconds", seconds)).
 		With("limit", l.rate.Calls).With("per_seconds", l.rate.Per.Seconds()).With("retry_after_seconds", seconds)
-}
-
-func (l *limits) of(session string, now time.Time) *rate.Limiter {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	one, ok := l.sessions[session]
-	if !ok {
-		l.makeRoom(now)
-		one = rate.NewLimiter(rate.Every(l.rate.Per/time.Duration(l.rate.Calls)), l.rate.Calls)
-		l.sessions[session] = one
-	}
-	return one
-}
-
-// makeRoom drops sessions that have all their calls left: a new limiter for
-// one of them would be the same.
-func (l *limits) makeRoom(now time.Time) {
-	if len(l.sessions) < maxSessions {
-		return
-	}
-	for id, one := range l.sessions {
-		if one.TokensAt(now) >= float64(l.rate.Calls) {
-			delete(l.sessions, id)
-		}
-	}
 }
 
 func (l *limits) forget(session string) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -40,37 +39,25 @@ func JSONContent(uri string, v any) (ResourceContent, error) {
 
 const maxCompletions = 100
 
-func (r *Resources) check() error {
-	var t mcp.URITemplate
-	if err := t.UnmarshalJSON(mustJSON(r.URITemplate)); err != nil || r.URITemplate == "" {
-		return misconfigured("the resource template " + quote(r.URITemplate) + " is not well-formed")
-	}
-	if r.Name == "" || r.Read == nil {
-		return misconfigured("the resource template has no name or nothing that reads it")
-	}
-	return nil
-}
-
-func (r *Resources) template() mcp.ResourceTemplate {
-	return mcp.NewResourceTemplate(r.URITemplate, r.Name, mcp.WithTemplateTitle(r.Title), mcp.WithTemplateDescription(r.Doc))
-}
-
 // readResource is a read, guarded as a tool call is.
-func (s *Server) readResource(ctx context.Context, r mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+func (s *Server) readResource(ctx context.Context, r mcp.ReadResourceRequest) (all []mcp.ResourceContents, err error) {
 	uri := r.Params.URI
-	contents, err := s.reading(ctx, asked{mcp.MethodResourcesRead, "uri", uri}, func(ctx context.Context) ([]ResourceContent, error) {
-		return s.config.Resources.Read(ctx, uri)
+	err = s.reading(ctx, mcp.MethodResourcesRead, "uri", uri, func(ctx context.Context) (size int64, err error) {
+		contents, err := s.config.Resources.Read(ctx, uri)
+		all = make([]mcp.ResourceContents, len(contents))
+		for i, c := range contents {
+			all[i] = c.block()
+			size += int64(len(c.Text) + len(c.Blob))
+		}
+		return size, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	all := make([]mcp.ResourceContents, len(contents))
-	for i, c := range contents {
-		all[i] = c.block()
-	}
 	return all, nil
 }
 
+// block is the content as MCP sends it; an empty blob is none.
 func (c ResourceContent) block() mcp.ResourceContents {
 	if c.Blob != nil {
 		return mcp.BlobResourceContents{URI: c.URI, MIMEType: c.MIME, Blob: base64.StdEncoding.EncodeToString(c.Blob)}
@@ -78,23 +65,10 @@ func (c ResourceContent) block() mcp.ResourceContents {
 	return mcp.TextResourceContents{URI: c.URI, MIMEType: c.MIME, Text: c.Text}
 }
 
-func (c ResourceContent) size() int64 { return int64(len(c.Text) + len(c.Blob)) }
-
-// watching are the sessions that may have subscribed to resources.
-type watching struct{ sessions sync.Map }
-
-func (w *watching) add(session server.ClientSession) {
-	if s, ok := session.(server.SessionWithResourceSubscriptions); ok {
-		w.sessions.Store(s.SessionID(), s)
-	}
-}
-
-func (w *watching) forget(id string) { w.sessions.Delete(id) }
-
 // changed tells every session that subscribed to uri. A client that does not read loses
 // the news, as mcp-go has it, and learns at its next one.
 func (s *Server) changed(uri string) {
-	s.watching.sessions.Range(func(id, session any) bool {
+	s.watching.Range(func(id, session any) bool {
 		if session.(server.SessionWithResourceSubscriptions).IsSubscribedToResource(uri) {
 			_ = s.mcp.SendNotificationToSpecificClient(id.(string), mcp.MethodNotificationResourceUpdated, map[string]any{"uri": uri})
 		}
@@ -105,6 +79,8 @@ func (s *Server) changed(uri string) {
 // completer offers the values of the template's variable.
 type completer struct{ server *Server }
 
+var _ server.ResourceCompletionProvider = completer{}
+
 // CompleteResourceArgument is what mcp-go calls for completion/complete.
 func (c completer) CompleteResourceArgument(ctx context.Context, uri string, arg mcp.CompleteArgument, _ mcp.CompleteContext) (*mcp.Completion, error) {
 	r := c.server.config.Resources
@@ -112,9 +88,9 @@ func (c completer) CompleteResourceArgument(ctx context.Context, uri string, arg
 		return nil, fault.New(fault.NotFound, "there is no resource template "+quote(uri), "The template is "+r.URITemplate)
 	}
 	var found mcp.Completion
-	_, err := c.server.reading(ctx, asked{mcp.MethodCompletionComplete, "prefix", arg.Value}, func(ctx context.Context) (_ []ResourceContent, err error) {
+	err := c.server.reading(ctx, mcp.MethodCompletionComplete, "prefix", arg.Value, func(ctx context.Context) (_ int64, err error) {
 		found.Values, found.Total, found.HasMore, err = r.Complete(ctx, arg.Value)
-		return nil, err
+		return 0, err
 	})
 	if err != nil {
 		return nil, err
@@ -125,40 +101,18 @@ func (c completer) CompleteResourceArgument(ctx context.Context, uri string, arg
 	return &found, nil
 }
 
-// asked is what a request that is no tool call wants, for the record.
-type asked struct {
-	method     mcp.MCPMethod
-	key, value string
-}
-
-// reading is the way of everything that reads and is no tool.
-func (s *Server) reading(ctx context.Context, a asked, run func(context.Context) ([]ResourceContent, error)) ([]ResourceContent, error) {
-	c := s.open(ctx, string(a.method), Reads)
-	c.event.Arguments = s.masked(mustJSON(map[string]string{a.key: a.value}), nil)
-	c.event.Paths = []string{s.config.Locate(a.value)}
-	contents, err := c.read(ctx, run)
-	var size int64
-	for _, content := range contents {
-		size += content.size()
-	}
-	if failed := c.end(outcome{bytes: size}, err); failed != nil {
-		err = failed
-	}
-	if err != nil {
-		return nil, err
-	}
-	return contents, nil
-}
-
-func (c *call) read(ctx context.Context, run func(context.Context) ([]ResourceContent, error)) ([]ResourceContent, *fault.Error) {
-	if err := c.server.limits.take(c.counted, c.started); err != nil {
-		c.event.Verdict, c.event.Rule = "deny", "rate-limit"
-		return nil, err
-	}
-	return guarded(func() ([]ResourceContent, error) {
+// reading is the way of everything that reads and is no tool. What it wants is recorded as an
+// argument; run returns how many bytes it read.
+func (s *Server) reading(ctx context.Context, method mcp.MCPMethod, key, value string, run func(context.Context) (int64, error)) error {
+	c := s.open(ctx, string(method), Reads, mustJSON(map[string]string{key: value}), nil)
+	c.event.Paths = []string{s.config.Locate(value)}
+	size, err := func() (size int64, err error) {
+		defer caught(&err)
+		if err := c.limit(); err != nil {
+			return 0, err
+		}
 		c.ran = true
 		return run(context.WithValue(ctx, callKey{}, c))
-	})
+	}()
+	return c.end(outcome{bytes: size}, err)
 }
-
-var _ server.ResourceCompletionProvider = completer{}

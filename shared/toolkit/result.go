@@ -4,12 +4,11 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"reflect"
-	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/jsonx"
 )
 
 // Content is one block of a result. Only the functions below make one; the zero
@@ -48,18 +47,6 @@ func BlobBlock(uri, mime string, data []byte) Content {
 	return Content{URI: uri, MIME: mime, Data: data, kind: blobContent}
 }
 
-func (c Content) block() mcp.Content {
-	switch c.kind {
-	case imageContent:
-		return mcp.NewImageContent(base64.StdEncoding.EncodeToString(c.Data), c.MIME)
-	case audioContent:
-		return mcp.NewAudioContent(base64.StdEncoding.EncodeToString(c.Data), c.MIME)
-	case blobContent:
-		return mcp.NewEmbeddedResource(mcp.BlobResourceContents{URI: c.URI, MIMEType: c.MIME, Blob: base64.StdEncoding.EncodeToString(c.Data)})
-	}
-	return mcp.NewTextContent(c.Text)
-}
-
 // outcome is a success, ready to be sent.
 type outcome struct {
 	contents   []Content
@@ -69,45 +56,46 @@ type outcome struct {
 }
 
 // render turns a tool's result, to which out points, into what is sent.
-func render(ctx context.Context, out any, emit emitter) (outcome, error) {
-	var o outcome
+func render(ctx context.Context, out any) (o outcome, err error) {
 	if sized, ok := out.(interface{ Bytes() int64 }); ok {
 		o.bytes = sized.Bytes()
 	}
-	blocks, hasBlocks := out.(interface{ Contents() []Content })
-	if hasBlocks {
+	if blocks, ok := out.(interface{ Contents() []Content }); ok {
 		o.contents = blocks.Contents()
 	}
 	worded, hasText := out.(interface{ Text() string })
 	if len(o.contents) == 0 && hasText {
 		o.contents = []Content{TextBlock(worded.Text())}
 	}
-	structured, err := emit(Room(ctx, o.room()), reflect.ValueOf(out).Elem())
-	if err != nil {
-		return outcome{}, err
-	}
-	o.structured = structured
-	if len(o.contents) == 0 && !hasText {
-		o.contents = []Content{TextBlock(string(structured))}
-	}
-	return o, nil
-}
-
-// room is how much the structure of a result may take, which as a rule says again what
-// its texts say.
-func (o *outcome) room() int {
-	size := 512
+	size := 512 // the structure says again what the texts say, as a rule
 	for _, c := range o.contents {
 		size += len(c.Text) + len(c.Text)/8
 	}
-	return size
+	if o.structured, err = jsonx.Append(Room(ctx, size), out); err != nil {
+		return outcome{}, err
+	}
+	if len(o.contents) == 0 && !hasText {
+		o.contents = []Content{TextBlock(string(o.structured))}
+	}
+	return o, nil
 }
 
 // result is a success as MCP sends it.
 func (s *Server) result(o outcome) *mcp.CallToolResult {
 	r := &mcp.CallToolResult{Content: make([]mcp.Content, len(o.contents))}
 	for i, c := range o.contents {
-		r.Content[i] = c.block()
+		switch c.kind {
+		case imageContent:
+			r.Content[i] = mcp.NewImageContent(base64.StdEncoding.EncodeToString(c.Data), c.MIME)
+		case audioContent:
+			r.Content[i] = mcp.NewAudioContent(base64.StdEncoding.EncodeToString(c.Data), c.MIME)
+		case blobContent:
+			r.Content[i] = mcp.NewEmbeddedResource(mcp.BlobResourceContents{
+				URI: c.URI, MIMEType: c.MIME, Blob: base64.StdEncoding.EncodeToString(c.Data),
+			})
+		default:
+			r.Content[i] = mcp.NewTextContent(c.Text)
+		}
 	}
 	if !s.config.TextOnly {
 		r.StructuredContent, r.RawStructuredContent = o.structured, o.structured
@@ -117,23 +105,12 @@ func (s *Server) result(o outcome) *mcp.CallToolResult {
 
 // refusal is a failed call as MCP sends it: a result, not a protocol error, so
 // that the model sees it.
-func (s *Server) refusal(e *fault.Error, at time.Time, id string) *mcp.CallToolResult {
-	r := &mcp.CallToolResult{
-		IsError: true,
-		Content: []mcp.Content{mcp.NewTextContent(s.config.Vocabulary.FailurePrefix + e.Error())},
+func (s *Server) refusal(err error, id string) *mcp.CallToolResult {
+	e := fault.From(err)
+	r := &mcp.CallToolResult{IsError: true, Content: []mcp.Content{mcp.NewTextContent(s.config.Vocabulary.FailurePrefix + e.Error())}}
+	if !s.config.TextOnly {
+		structured := e.Envelope(s.config.Clock(), id)
+		r.StructuredContent, r.RawStructuredContent = structured, structured
 	}
-	if s.config.TextOnly {
-		return r
-	}
-	structured := e.Envelope(at, id)
-	r.StructuredContent, r.RawStructuredContent = structured, structured
 	return r
-}
-
-type requestIDKey struct{}
-
-// WithRequestID names the request a call belongs to, for the error envelope and
-// the audit log. Without it a call gets a random name.
-func WithRequestID(ctx context.Context, id string) context.Context {
-	return context.WithValue(ctx, requestIDKey{}, id)
 }

@@ -21,43 +21,21 @@ const rootsPatience = 10 * time.Second
 // 2026-07-28, which has no requests from server to client.
 func ClientRoots(ctx context.Context) (roots []string, ok bool, err error) {
 	c := callFrom(ctx)
-	if c == nil || !declaresRoots(ctx) {
+	session, named := server.ClientSessionFromContext(ctx).(server.SessionWithClientInfo)
+	if c == nil || !named || server.IsModernRequest(ctx) || session.GetClientCapabilities().Roots == nil {
 		return nil, false, nil
 	}
-	roots, err = c.server.roots.of(c.session).get(ctx, c.server.askRoots)
+	roots, err = c.server.roots.of(c.session).get(ctx, c.server.mcp)
 	if err != nil {
 		return nil, false, fault.New(fault.Unavailable, "the client did not list its roots", "Try again").Because(err)
 	}
 	return slices.Clone(roots), true, nil
 }
 
-func declaresRoots(ctx context.Context) bool {
-	session, ok := server.ClientSessionFromContext(ctx).(server.SessionWithClientInfo)
-	return ok && !server.IsModernRequest(ctx) && session.GetClientCapabilities().Roots != nil
-}
-
-func (s *Server) askRoots(ctx context.Context) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, rootsPatience)
-	defer cancel()
-	result, err := s.mcp.RequestRoots(ctx, mcp.ListRootsRequest{})
-	if err != nil {
-		return nil, err
-	}
-	roots := make([]string, len(result.Roots))
-	for i, r := range result.Roots {
-		roots[i] = r.URI
-	}
-	return roots, nil
-}
-
 // rootsMemory keeps what each session said.
 type rootsMemory struct {
 	mu       sync.Mutex
 	sessions map[string]*sessionRoots
-}
-
-func newRootsMemory() *rootsMemory {
-	return &rootsMemory{sessions: map[string]*sessionRoots{}}
 }
 
 func (m *rootsMemory) of(session string) *sessionRoots {
@@ -87,49 +65,47 @@ type sessionRoots struct {
 	changes int
 }
 
-func (r *sessionRoots) get(ctx context.Context, ask func(context.Context) ([]string, error)) ([]string, error) {
+// get is the answer; the client is asked where it is not known.
+func (r *sessionRoots) get(ctx context.Context, client *server.MCPServer) ([]string, error) {
 	select {
 	case r.asking <- struct{}{}:
 		defer func() { <-r.asking }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	roots, known, before := r.state()
+	r.mu.Lock()
+	roots, known, before := r.roots, r.known, r.changes
+	r.mu.Unlock()
 	if known {
 		return roots, nil
 	}
-	roots, err := ask(ctx)
-	if err == nil {
-		r.keep(roots, before)
+
+	ctx, cancel := context.WithTimeout(ctx, rootsPatience)
+	defer cancel()
+	result, err := client.RequestRoots(ctx, mcp.ListRootsRequest{})
+	if err != nil {
+		return nil, err
 	}
-	return roots, err
-}
+	roots = make([]string, len(result.Roots))
+	for i, root := range result.Roots {
+		roots[i] = root.URI
+	}
 
-func (r *sessionRoots) state() (roots []string, known bool, changes int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.roots, r.known, r.changes
-}
-
-// keep remembers an answer unless the roots changed while it was on its way.
-func (r *sessionRoots) keep(roots []string, before int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.changes == before {
+	if r.changes == before { // they did not change while the answer was on its way
 		r.roots, r.known = roots, true
 	}
+	return roots, nil
 }
 
-func (r *sessionRoots) change() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.known, r.roots = false, nil
-	r.changes++
-}
-
-// rootsChanged hears notifications/roots/list_changed.
+// rootsChanged handles notifications/roots/list_changed.
 func (s *Server) rootsChanged(ctx context.Context, _ mcp.JSONRPCNotification) {
 	if session := server.ClientSessionFromContext(ctx); session != nil {
-		s.roots.of(session.SessionID()).change()
+		r := s.roots.of(session.SessionID())
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.known, r.roots = false, nil
+		r.changes++
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 )
 
@@ -27,11 +28,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 		}
 		b.Write(mustJSON(e.key))
 		b.WriteByte(':')
-		value, err := json.Marshal(e.value)
-		if err != nil {
-			return nil, err
-		}
-		b.Write(value)
+		b.Write(mustJSON(e.value))
 	}
 	b.WriteByte('}')
 	return b.Bytes(), nil
@@ -53,31 +50,31 @@ func (s *shape) inputSchema() object {
 	case list:
 		return object{{"type", "array"}, {"items", s.elem.inputSchema()}}
 	case record:
-		return s.recordSchema()
+		properties, required := object{}, []string{}
+		for i := range s.fields {
+			f := &s.fields[i]
+			properties = append(properties, entry{f.Name, f.inputSchema()})
+			if !f.omit {
+				required = append(required, f.Name)
+			}
+		}
+		o := object{{"type", "object"}, {"properties", properties}}
+		if len(required) > 0 {
+			o = append(o, entry{"required", required})
+		}
+		return append(o, entry{"additionalProperties", false})
 	case table:
 		return object{{"type", "object"}, {"additionalProperties", object{{"type", "string"}}}}
 	}
 	return object{{"type", s.typeName()}}
 }
 
-func (s *shape) recordSchema() object {
-	properties, required := object{}, []string{}
-	for i := range s.fields {
-		f := &s.fields[i]
-		properties = append(properties, entry{f.name, f.inputSchema()})
-		if !f.omit {
-			required = append(required, f.name)
-		}
+// typeName is the shape in the words of documentation.
+func (s *shape) typeName() string {
+	if s.form == list {
+		return s.elem.typeName() + "[]"
 	}
-	return closedObject(properties, required)
-}
-
-func closedObject(properties object, required []string) object {
-	o := object{{"type", "object"}, {"properties", properties}}
-	if len(required) > 0 {
-		o = append(o, entry{"required", required})
-	}
-	return append(o, entry{"additionalProperties", false})
+	return [...]string{text: "string", flag: "boolean", whole: "integer", real: "number", record: "object", table: "object"}[s.form]
 }
 
 // inputSchema of a parameter is that of its shape with what its tags add.
@@ -114,7 +111,8 @@ func (f *field) inputSchema() object {
 // has only the first value is required, which tells it from an error: the schema is
 // paid for in every conversation.
 func outputSchema(t reflect.Type) object {
-	w := resultWriter{recursive: recursiveTypes(t), defs: map[reflect.Type]string{}}
+	w := resultWriter{recursive: map[reflect.Type]bool{}, defs: map[reflect.Type]string{}}
+	w.findRecursive(t)
 	properties, required := w.fields(t)
 	for _, p := range properties {
 		if p.key == "error" {
@@ -141,19 +139,39 @@ type resultWriter struct {
 	written   object
 }
 
+// findRecursive finds the structs in t, within others, that contain themselves.
+func (w *resultWriter) findRecursive(t reflect.Type, within ...reflect.Type) {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Array || t.Kind() == reflect.Map {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || t == reflect.TypeFor[time.Time]() {
+		return
+	}
+	if slices.Contains(within, t) {
+		w.recursive[t] = true
+		return
+	}
+	for _, m := range members(t) {
+		w.findRecursive(m.Type, append(within, t)...)
+	}
+}
+
+// fields are the properties of a struct and those that are required. In a result that is
+// left away, as well as that there is nothing else: it would only make the tool list longer.
 func (w *resultWriter) fields(t reflect.Type) (object, []string) {
 	properties, required := object{}, []string{}
 	for _, m := range members(t) {
-		if m.as.Kind() == reflect.Pointer && !m.omit {
-			panic(fmt.Sprintf("result %q is a pointer and would be null: add omitempty", m.name))
+		omit := m.OmitEmpty || m.OmitZero
+		if m.Type.Kind() == reflect.Pointer && !omit {
+			panic(fmt.Sprintf("result %q is a pointer and would be null: add omitempty", m.Name))
 		}
-		o := w.value(m.as)
-		if doc := m.tag.Get("doc"); doc != "" {
+		o := w.value(m.Type)
+		if doc := m.Tag.Get("doc"); doc != "" {
 			o = append(o, entry{"description", doc})
 		}
-		properties = append(properties, entry{m.name, o})
-		if !m.omit {
-			required = append(required, m.name)
+		properties = append(properties, entry{m.Name, o})
+		if !omit {
+			required = append(required, m.Name)
 		}
 	}
 	return properties, required
@@ -174,7 +192,21 @@ func (w *resultWriter) value(t reflect.Type) object {
 		}
 		return object{{"type", "object"}, {"additionalProperties", w.value(t.Elem())}}
 	case reflect.Struct:
-		return w.record(t)
+		name, known := w.defs[t]
+		if known {
+			return object{{"$ref", "#/$defs/" + name}}
+		}
+		if w.recursive[t] {
+			name = fmt.Sprintf("%s%d", t.Name(), len(w.defs))
+			w.defs[t] = name
+		}
+		properties, _ := w.fields(t) // may write others first
+		o := object{{"type", "object"}, {"properties", properties}}
+		if !w.recursive[t] {
+			return o
+		}
+		w.written = append(w.written, entry{name, o})
+		return object{{"$ref", "#/$defs/" + name}}
 	}
 	return scalar(t)
 }
@@ -206,50 +238,4 @@ func scalar(t reflect.Type) object {
 		return object{{"type", "number"}}
 	}
 	panic(fmt.Sprintf("%s is no kind of result", t))
-}
-
-func (w *resultWriter) record(t reflect.Type) object {
-	if !w.recursive[t] {
-		return w.open(t)
-	}
-	name, known := w.defs[t]
-	if !known {
-		name = fmt.Sprintf("%s%d", t.Name(), len(w.defs))
-		w.defs[t] = name
-		definition := w.open(t) // may write others first
-		w.written = append(w.written, entry{name, definition})
-	}
-	return object{{"$ref", "#/$defs/" + name}}
-}
-
-// open leaves away what within a result would only make the tool list longer: what is
-// required, and that there is nothing else.
-func (w *resultWriter) open(t reflect.Type) object {
-	properties, _ := w.fields(t)
-	return object{{"type", "object"}, {"properties", properties}}
-}
-
-// recursiveTypes are the structs beneath t that contain themselves.
-func recursiveTypes(t reflect.Type) map[reflect.Type]bool {
-	found := map[reflect.Type]bool{}
-	var visit func(reflect.Type, []reflect.Type)
-	visit = func(t reflect.Type, within []reflect.Type) {
-		for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Array || t.Kind() == reflect.Map {
-			t = t.Elem()
-		}
-		if t.Kind() != reflect.Struct || t == reflect.TypeFor[time.Time]() {
-			return
-		}
-		for _, outer := range within {
-			if outer == t {
-				found[t] = true
-				return
-			}
-		}
-		for _, m := range members(t) {
-			visit(m.as, append(within, t))
-		}
-	}
-	visit(t, nil)
-	return found
 }

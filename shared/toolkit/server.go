@@ -7,11 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
+	"github.com/mark3labs/mcp-go/tracing"
 
 	"github.com/multiollama/mcp-server/shared/audit"
 	"github.com/multiollama/mcp-server/shared/fault"
@@ -34,18 +38,35 @@ type Config struct {
 	Tracing              Tracing          // nil for none
 }
 
+// Tracing follows requests. Its spans are handed more than may leave the machine, by
+// mcp-go above all; what leaves is for it to choose.
+type Tracing interface {
+	tracing.Tracer
+	tracing.Propagator
+	tracing.MetaPropagator
+}
+
+// By these names the span of a request is told about the call in it; the tool only where
+// there is one of that name.
+const (
+	TracedTool    = "mcp.tool.name" // mcp-go's
+	TracedOutcome = "outcome"       // as in the audit log
+	TracedCode    = "code"          // of the table of errors; also where the request itself is refused
+	TracedBytes   = "bytes"         // as in the audit log
+)
+
 // Server answers MCP for one vocabulary. Its methods may be called by many
 // goroutines at once.
 type Server struct {
 	config Config
 	mcp    *server.MCPServer
 	limits *limits
-	roots  *rootsMemory
+	roots  rootsMemory
 	states *states
 	pid    int
 	kept   rpc.Buffers // of results
 
-	watching watching
+	watching sync.Map // the sessions that may have subscribed to resources, by id
 }
 
 // NewServer registers the vocabulary's tools. What contradicts itself is
@@ -54,17 +75,42 @@ func NewServer(c Config) (*Server, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	c.fillIn()
-	s := &Server{config: c, limits: newLimits(c.Rate), roots: newRootsMemory(), states: newStates(), pid: processID()}
-	s.mcp = server.NewMCPServer(c.Name, c.Version, s.options()...)
+	if c.Locate == nil {
+		c.Locate = func(path string) string { return path }
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	c.Vocabulary.Tools = slices.Clone(c.Vocabulary.Tools)
+	s := &Server{config: c, limits: newLimits(c.Rate), roots: rootsMemory{sessions: map[string]*sessionRoots{}}, states: newStates(), pid: os.Getpid()}
+
+	// Changes of lists are never announced: the tools are the same for as long as the server
+	// lives. There is no logging, which 2026-07-28 deprecates.
+	var options []server.ServerOption
+	if c.Tracing != nil {
+		options = append(options, server.WithTracer(c.Tracing), server.WithPropagator(c.Tracing), server.WithMetaPropagator(c.Tracing))
+	}
+	options = append(options, server.WithTitle(c.Title), server.WithInstructions(c.Instructions), server.WithToolCapabilities(false), server.WithHooks(s.noteErrors()))
+	if r := c.Resources; r != nil {
+		options = append(options, server.WithResourceCapabilities(r.Watch != nil, false))
+		if r.Complete != nil {
+			options = append(options, server.WithCompletions(), server.WithResourceCompletionProvider(completer{s}))
+		}
+	}
+	s.mcp = server.NewMCPServer(c.Name, c.Version, options...)
+
 	for i := range c.Vocabulary.Tools {
 		t := &c.Vocabulary.Tools[i]
 		s.mcp.AddTool(t.definition(c.TextOnly), s.handler(t))
 	}
-	if c.Resources != nil {
-		s.mcp.AddResourceTemplate(c.Resources.template(), s.readResource)
-		if c.Resources.Watch != nil {
-			c.Resources.Watch(s.changed)
+	if r := c.Resources; r != nil {
+		template := mcp.NewResourceTemplate(r.URITemplate, r.Name, mcp.WithTemplateTitle(r.Title), mcp.WithTemplateDescription(r.Doc))
+		s.mcp.AddResourceTemplate(template, s.readResource)
+		if r.Watch != nil {
+			r.Watch(s.changed)
 		}
 	}
 	s.mcp.AddNotificationHandler(mcp.MethodNotificationRootsListChanged, s.rootsChanged)
@@ -72,6 +118,9 @@ func NewServer(c Config) (*Server, error) {
 }
 
 func (c Config) check() error {
+	misconfigured := func(what string) error {
+		return fault.New(fault.Misconfigured, what, "Correct the server's configuration")
+	}
 	var names []string
 	for _, t := range c.Vocabulary.Tools {
 		if t.prepare == nil {
@@ -92,46 +141,16 @@ func (c Config) check() error {
 	case c.Rate != (Rate{}) && !c.Rate.limits():
 		return misconfigured("the rate limit is not a number of calls in a span of time")
 	}
-	if c.Resources != nil {
-		return c.Resources.check()
+	if r := c.Resources; r != nil {
+		var t mcp.URITemplate
+		if err := t.UnmarshalJSON(mustJSON(r.URITemplate)); err != nil || r.URITemplate == "" {
+			return misconfigured("the resource template " + quote(r.URITemplate) + " is not well-formed")
+		}
+		if r.Name == "" || r.Read == nil {
+			return misconfigured("the resource template has no name or nothing that reads it")
+		}
 	}
 	return nil
-}
-
-func misconfigured(what string) error {
-	return fault.New(fault.Misconfigured, what, "Correct the server's configuration")
-}
-
-func (c *Config) fillIn() {
-	if c.Locate == nil {
-		c.Locate = func(path string) string { return path }
-	}
-	if c.Clock == nil {
-		c.Clock = time.Now
-	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
-	c.Vocabulary.Tools = slices.Clone(c.Vocabulary.Tools)
-}
-
-// options never announce changes of lists: the tools are the same for as long
-// as the server lives. There is no logging, which 2026-07-28 deprecates.
-func (s *Server) options() []server.ServerOption {
-	c := s.config
-	all := append(c.traceOptions(),
-		server.WithTitle(c.Title),
-		server.WithInstructions(c.Instructions),
-		server.WithToolCapabilities(false),
-		server.WithHooks(s.noteErrors()),
-	)
-	if c.Resources != nil {
-		all = append(all, server.WithResourceCapabilities(c.Resources.Watch != nil, false))
-	}
-	if c.Resources != nil && c.Resources.Complete != nil {
-		all = append(all, server.WithCompletions(), server.WithResourceCompletionProvider(completer{s}))
-	}
-	return all
 }
 
 // MCP is the server beneath, for transports that need it. Its HandleMessage has
@@ -143,7 +162,9 @@ func (s *Server) Tools() []Tool { return slices.Clone(s.config.Vocabulary.Tools)
 
 // RegisterSession makes a client's session known.
 func (s *Server) RegisterSession(ctx context.Context, session server.ClientSession) error {
-	s.watching.add(session)
+	if subscriber, ok := session.(server.SessionWithResourceSubscriptions); ok {
+		s.watching.Store(session.SessionID(), subscriber)
+	}
 	return s.mcp.RegisterSession(ctx, session)
 }
 
@@ -152,12 +173,20 @@ func (s *Server) UnregisterSession(ctx context.Context, id string) {
 	s.mcp.UnregisterSession(ctx, id)
 	s.limits.forget(id)
 	s.roots.forget(id)
-	s.watching.forget(id)
+	s.watching.Delete(id)
 }
 
 // WithContext ties a context to a session.
 func (s *Server) WithContext(ctx context.Context, session server.ClientSession) context.Context {
 	return s.mcp.WithContext(ctx, session)
+}
+
+// TraceOf is ctx with the caller's trace as the head of an HTTP request tells it.
+func (s *Server) TraceOf(ctx context.Context, head http.Header) context.Context {
+	if s.config.Tracing == nil {
+		return ctx
+	}
+	return s.config.Tracing.Extract(ctx, head)
 }
 
 // Call runs a tool outside of MCP, as from a command line: with the same
@@ -167,21 +196,41 @@ func (s *Server) Call(ctx context.Context, tool string, args json.RawMessage) *m
 	if !ok {
 		return s.refuseUnknown(ctx, tool, args)
 	}
-	return s.traceCall(ctx, t, args)
+	if s.config.Tracing == nil {
+		result, _ := s.call(ctx, t, args, extra{})
+		return result
+	}
+	ctx, span := s.config.Tracing.Start(ctx, "mcp."+string(mcp.MethodToolsCall), tracing.SpanKindServer)
+	defer span.End()
+	span.SetAttributes(tracing.String(TracedTool, t.Name))
+	result, _ := s.call(ctx, t, args, extra{})
+	if result.IsError {
+		span.SetStatus(tracing.StatusError, "")
+	}
+	return result
 }
 
+// handler is a tool as mcp-go calls it.
 func (s *Server) handler(t *Tool) server.ToolHandlerFunc {
 	return func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		more := extra{again: r.Params.MultiRoundTripParams}
 		if r.Params.Meta != nil {
 			more.token = r.Params.Meta.ProgressToken
 		}
-		result, failed := s.answer(ctx, t, arguments(ctx, r), more)
-		if failed != nil && errors.Is(failed, errForged) {
-			return nil, failed
+		result, err := s.call(ctx, t, arguments(ctx, r), more)
+		if errors.Is(err, errForged) {
+			return nil, err
 		}
 		return result, nil
 	}
+}
+
+type requestIDKey struct{}
+
+// WithRequestID names the request a call belongs to, for the error envelope and
+// the audit log. Without it a call gets a random name.
+func WithRequestID(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, requestIDKey{}, id)
 }
 
 // requestID is the name of the request, or a random one.

@@ -17,6 +17,8 @@ import (
 	"slices"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/multiollama/mcp-server/shared/jsonx"
 )
 
 // Effect is the strongest thing a tool does. The zero Effect is refused.
@@ -60,7 +62,7 @@ type Tool struct {
 	output  json.RawMessage
 	results []Param
 	quiet   map[string]bool
-	prepare func(json.RawMessage) (prepared, error)
+	prepare func(jsonx.Value) (prepared, error)
 }
 
 // prepared is a call whose arguments are decoded and valid.
@@ -85,17 +87,19 @@ type prepared struct {
 func New[In, Out any](s Spec, fn func(context.Context, In) (Out, error)) Tool {
 	in, out := reflect.TypeFor[In](), reflect.TypeFor[Out]()
 	s.check(in, out)
-	plan, emit := planOf(in), emitterOf(out)
+	plan := shapeOf(in)
+	quiet := map[string]bool{}
+	plan.quietNames(quiet)
 	return Tool{
 		Spec:    s,
 		in:      plan,
 		input:   mustJSON(plan.inputSchema()),
 		output:  mustJSON(outputSchema(out)),
 		results: resultParams(out),
-		quiet:   plan.quietNames(),
-		prepare: func(raw json.RawMessage) (prepared, error) {
+		quiet:   quiet,
+		prepare: func(given jsonx.Value) (prepared, error) {
 			var args In
-			if err := plan.read(raw, reflect.ValueOf(&args).Elem()); err != nil {
+			if err := plan.record(given, reflect.ValueOf(&args).Elem(), where{}); err != nil {
 				return prepared{}, err
 			}
 			run := func(ctx context.Context) (outcome, error) {
@@ -103,7 +107,7 @@ func New[In, Out any](s Spec, fn func(context.Context, In) (Out, error)) Tool {
 				if err != nil {
 					return outcome{}, err
 				}
-				return render(ctx, &result, emit)
+				return render(ctx, &result)
 			}
 			return prepared{plan.paths(reflect.ValueOf(args)), run}, nil
 		},
@@ -138,21 +142,9 @@ func (s Spec) check(in, out reflect.Type) {
 	}
 }
 
-// hints are the annotations. Those about change mean something only where a tool
-// is not read-only (MCP specification, ToolAnnotations), and every list is paid
-// for in tokens.
-func (t Tool) hints() mcp.ToolAnnotation {
-	reads := t.Effect == Reads
-	a := mcp.ToolAnnotation{ReadOnlyHint: &reads, OpenWorldHint: &t.OpenWorld}
-	if !reads {
-		a.DestructiveHint, a.IdempotentHint = &t.Destructive, &t.Idempotent
-	}
-	return a
-}
-
 func isToolName(name string) bool {
 	for _, c := range []byte(name) {
-		if !isDigit(c) && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '_' && c != '-' {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '_' && c != '-' {
 			return false
 		}
 	}
@@ -168,12 +160,18 @@ func (t Tool) OutputSchema() json.RawMessage { return slices.Clone(t.output) }
 
 // definition is the tool as tools/list shows it.
 func (t Tool) definition(textOnly bool) mcp.Tool {
+	// Hints about change mean something only where a tool is not read-only (MCP specification,
+	// ToolAnnotations), and every list is paid for in tokens.
+	reads := t.Effect == Reads
 	d := mcp.Tool{
 		Name:           t.Name,
 		Title:          t.Title,
 		Description:    t.Doc,
 		RawInputSchema: t.input,
-		Annotations:    t.hints(),
+		Annotations:    mcp.ToolAnnotation{ReadOnlyHint: &reads, OpenWorldHint: &t.OpenWorld},
+	}
+	if !reads {
+		d.Annotations.DestructiveHint, d.Annotations.IdempotentHint = &t.Destructive, &t.Idempotent
 	}
 	if !textOnly {
 		d.RawOutputSchema = t.output

@@ -40,7 +40,11 @@ func (v Vocabulary) Narrow(toolsets []string) (Vocabulary, error) {
 	known := v.Toolsets()
 	for _, name := range toolsets {
 		if !slices.Contains(known, name) {
-			return Vocabulary{}, v.noToolset(name, known)
+			do := "The toolsets are " + strings.Join(known, ", ")
+			if meant := nearest(name, known); meant != "" {
+				do = fmt.Sprintf("Did you mean %q? %s", meant, do)
+			}
+			return Vocabulary{}, fault.New(fault.Misconfigured, fmt.Sprintf("vocabulary %q has no toolset %s", v.Name, quote(name)), do)
 		}
 	}
 	narrow := v
@@ -53,14 +57,6 @@ func (v Vocabulary) Narrow(toolsets []string) (Vocabulary, error) {
 		}
 	}
 	return narrow, nil
-}
-
-func (v Vocabulary) noToolset(name string, known []string) error {
-	do := "The toolsets are " + strings.Join(known, ", ")
-	if meant := nearest(name, known); meant != "" {
-		do = fmt.Sprintf("Did you mean %q? %s", meant, do)
-	}
-	return fault.New(fault.Misconfigured, fmt.Sprintf("vocabulary %q has no toolset %s", v.Name, quote(name)), do)
 }
 
 // find is the tool of that name.
@@ -78,8 +74,9 @@ func (v Vocabulary) find(name string) (*Tool, bool) {
 func (v Vocabulary) absent(name string) *fault.Error {
 	for _, t := range v.withheld {
 		if t.Name == name {
-			return fault.New(fault.PermissionDenied, fmt.Sprintf("the tool %q belongs to the toolset %q, which is not granted", name, t.Toolset), "Ask the person who runs this server to grant it, or use another tool").
-				With("toolset", t.Toolset)
+			what := fmt.Sprintf("the tool %q belongs to the toolset %q, which is not granted", name, t.Toolset)
+			do := "Ask the person who runs this server to grant it, or use another tool"
+			return fault.New(fault.PermissionDenied, what, do).With("toolset", t.Toolset)
 		}
 	}
 	var known []string

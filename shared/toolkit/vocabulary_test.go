@@ -99,8 +99,11 @@ func TestParametersAreDocumentedFromTheirTags(t *testing.T) {
 }
 
 func TestATableCellHoldsItsCell(t *testing.T) {
-	p := Param{Name: "a", Type: "string", Doc: "one | two\nthree"}
-	if got := p.row(); got != "| `a` | string |  |  | one \\| two three |\n" {
+	type in struct {
+		A string `json:"a,omitempty" doc:"one | two\nthree"`
+	}
+	tool := New(Spec{Name: "all", Doc: "Take it.", Effect: Reads}, func(context.Context, in) (manyResults, error) { return manyResults{}, nil })
+	if got := tool.Markdown(); !strings.HasSuffix(got, "|\n| `a` | string |  |  | one \\| two three |\n") {
 		t.Errorf("%q", got)
 	}
 }

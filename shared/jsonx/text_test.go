@@ -1,11 +1,9 @@
-package quoted
+package jsonx
 
 import (
 	"bytes"
 	"encoding/json"
 	"math/rand/v2"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 )
@@ -30,7 +28,7 @@ func TestEveryTextIsWrittenAsEncodingJSONWritesIt(t *testing.T) {
 	for _, s := range texts {
 		for pad := range 17 {
 			s := strings.Repeat("x", pad) + s + strings.Repeat("é", pad)
-			if got, want := string(Append(nil, s)), theirs(t, s); got != want {
+			if got, want := string(AppendText(nil, s)), theirs(t, s); got != want {
 				t.Errorf("%q: %s, want %s", s, got, want)
 			}
 		}
@@ -41,7 +39,7 @@ func TestATextIsTheSameWhateverRoomThereIs(t *testing.T) {
 	s := strings.Repeat("a line of some length, \"quoted\", and then\n\x01 é\u2028", 200)
 	want := theirs(t, s)
 	for room := range 2 * len(want) / 7 {
-		if got := string(Append(make([]byte, 0, 7*room), s)); got != want {
+		if got := string(AppendText(make([]byte, 0, 7*room), s)); got != want {
 			t.Fatalf("room for %d: %.100s", 7*room, got)
 		}
 	}
@@ -56,48 +54,52 @@ func TestEveryByteIsFoundInEveryPlace(t *testing.T) {
 			if c < 0x20 || c == '"' || c == '\\' {
 				want = at
 			}
-			if got := Plain(b); got != want {
+			if got := plain(b); got != want {
 				t.Fatalf("byte %#x at %d: %d", c, at, got)
 			}
 			if c == 0xe2 {
 				want = at
 			}
-			out := make([]byte, len(b)+slack)
-			if got := copyRun(out, b); got != want || !bytes.Equal(out[:want], b[:want]) {
-				t.Fatalf("byte %#x at %d: %d, %q", c, at, got, out)
+			if got := unescaped(string(b), true); got != want {
+				t.Fatalf("byte %#x at %d: %d", c, at, got)
+			}
+			if c >= 0x80 {
+				want = at
+			}
+			if got := unescaped(string(b), false); got != want {
+				t.Fatalf("byte %#x at %d: %d", c, at, got)
 			}
 		}
 	}
 }
 
-func TestALongTextIsReadInPieces(t *testing.T) {
+func TestALongTextIsReadInParts(t *testing.T) {
 	escaped := `"` + strings.Repeat(`\ud83d\ude00`, 1<<13) + `"`
 	if want := strings.Repeat("😀", 1<<13); Text([]byte(escaped)) != want {
 		t.Error("surrogate pairs are not read")
 	}
 	for _, s := range []string{strings.Repeat("x", 1<<17), strings.Repeat("\n\u2028é", 1<<15), strings.Repeat("31 bytes and then an escape ....\n", 5000), strings.Repeat("x\x01", 1<<15)} {
 		var got strings.Builder
-		most := 0
-		raw := Append(nil, s)
-		Pieces(raw, func(p []byte) { got.Write(p); most = max(most, len(p)) })
-		if got.String() != s || most > 32<<10 || Text(raw) != s {
-			t.Errorf("%.20q: %d bytes of %d, at most %d", s, got.Len(), len(s), most)
+		raw := AppendText(nil, s)
+		Parts(raw, func(p []byte) { got.Write(p) })
+		if got.String() != s || Text(raw) != s {
+			t.Errorf("%.20q: %d bytes of %d", s, got.Len(), len(s))
 		}
 	}
 }
 
-// FuzzAppend: what is written is what encoding/json writes, and is read back.
-func FuzzAppend(f *testing.F) {
+// FuzzAppendText: what is written is what encoding/json writes, and is read back.
+func FuzzAppendText(f *testing.F) {
 	for _, s := range texts {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		b := Append(nil, s)
+		b := AppendText(nil, s)
 		if want := theirs(t, s); string(b) != want {
 			t.Fatalf("%q: %s, want %s", s, b, want)
 		}
-		if size, wrong := Valid(append(bytes.Clone(b), s...)); size != len(b) || wrong != 0 {
-			t.Fatalf("%s: %d bytes of %d, %d", b, size, len(b), wrong)
+		if size, wrong := read(append(bytes.Clone(b), s...)); size != len(b) || wrong != nil {
+			t.Fatalf("%s: %d bytes of %d, %v", b, size, len(b), wrong)
 		}
 		if got := Text(b); got != strings.ToValidUTF8(s, "\ufffd") && !strings.Contains(got, "\ufffd") {
 			t.Fatalf("%q: %q", s, got)
@@ -105,9 +107,16 @@ func FuzzAppend(f *testing.F) {
 	})
 }
 
-// FuzzValid: what is valid is JSON, and is read as encoding/json reads it; what is
+// read is how many bytes at the start of b are a string, and what is wrong with it.
+func read(b []byte) (size int, wrong *Malformed) {
+	s := Scan(b)
+	s.Quoted()
+	return s.at, s.wrong
+}
+
+// FuzzQuoted: what is valid is JSON, and is read as encoding/json reads it; what is
 // not is no JSON, or no I-JSON (RFC 7493).
-func FuzzValid(f *testing.F) {
+func FuzzQuoted(f *testing.F) {
 	for _, s := range texts {
 		f.Add([]byte(`"` + s + `"`))
 	}
@@ -118,23 +127,22 @@ func FuzzValid(f *testing.F) {
 		if len(b) == 0 || b[0] != '"' {
 			return
 		}
-		size, wrong := Valid(b)
+		size, wrong := read(b)
 		if size > len(b) {
 			t.Fatalf("%q: %d bytes of %d", b, size, len(b))
 		}
-		if wrong != 0 {
-			var s string
-			if json.Unmarshal(b, &s) == nil && wrong != NotUTF8 && !strings.Contains(s, "\ufffd") {
-				t.Fatalf("%q is refused (%d), and is %q", b, wrong, s)
+		var want string
+		if wrong != nil {
+			if json.Unmarshal(b, &want) == nil && (!strings.Contains(want, "\ufffd") || Text(b) != want) {
+				t.Fatalf("%q is refused (%v), and is %q", b, wrong, want)
 			}
 			return
 		}
-		var want string
 		if err := json.Unmarshal(b[:size], &want); err != nil || Text(b[:size]) != want {
 			t.Fatalf("%q: %q, want %q, %v", b, Text(b[:size]), want, err)
 		}
 		var pieces []byte
-		Pieces(b[:size], func(p []byte) { pieces = append(pieces, p...) })
+		Parts(b[:size], func(p []byte) { pieces = append(pieces, p...) })
 		if string(pieces) != want {
 			t.Fatalf("%q: %q, want %q", b, pieces, want)
 		}
@@ -145,44 +153,48 @@ func source() string {
 	return strings.Repeat("\tif err := work(\"of some kind\"); err != nil {\n\t\treturn err\n\t}\n", 1<<14)
 }
 
-func BenchmarkAppend(b *testing.B) {
+func BenchmarkAppendText(b *testing.B) {
 	s := source()
 	out := make([]byte, 0, 2*len(s))
 	b.SetBytes(int64(len(s)))
 	for b.Loop() {
-		Append(out, s)
+		AppendText(out, s)
 	}
 }
 
 func BenchmarkText(b *testing.B) {
-	raw := Append(nil, source())
+	raw := AppendText(nil, source())
 	b.SetBytes(int64(len(raw)))
 	for b.Loop() {
-		if _, wrong := Valid(raw); wrong != 0 {
+		if _, wrong := read(raw); wrong != nil {
 			b.Fatal(wrong)
 		}
 		Text(raw)
 	}
 }
 
-// without is the variable that runs these tests as on a processor for which there is no
-// assembly, such as every one that is not of amd64.
-const without = "QUOTED_TEST_WITHOUT"
-
-func TestWithoutTheInstructionsOfThisProcessor(t *testing.T) {
-	if os.Getenv(without) != "" {
-		if fast {
-			t.Fatal("the processor has them nevertheless")
+func TestNumbersAreThoseOfEncodingJSON(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	numbers := 0
+	for range 200_000 {
+		b := make([]byte, r.IntN(8))
+		for i := range b {
+			b[i] = "-0123.eE+"[r.IntN(9)]
 		}
-		return
+		s := Scan(b)
+		ok := s.number()
+		if whole := ok && s.at == len(b); whole != json.Valid(b) {
+			t.Fatalf("%q: %d bytes, %v", b, s.at, ok)
+		}
+		more := Scan(append(b, ' '))
+		if more.number(); more.at != s.at {
+			t.Fatalf("%q: %d bytes with a space behind it, %d without", b, more.at, s.at)
+		}
+		if ok && s.at == len(b) {
+			numbers++
+		}
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(self, "-test.v", "-test.timeout=60s")
-	cmd.Env = append(os.Environ(), without+"=1", "GODEBUG=cpu.avx2=off")
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
-		t.Errorf("%v\n%s", err, out)
+	if numbers < 1000 {
+		t.Errorf("only %d numbers", numbers)
 	}
 }

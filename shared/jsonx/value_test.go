@@ -1,6 +1,9 @@
-package toolkit
+package jsonx
 
 import (
+	"bytes"
+	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -15,12 +18,12 @@ func TestParseTakesWhatRFC8259Allows(t *testing.T) {
 		{"an escape at the end", `"abc\n"`, "abc\n"},
 		{"white space around", " \t\r\n\"x\" \n", "x"},
 	} {
-		n, err := parse([]byte(c.in))
+		n, err := Parse([]byte(c.in))
 		if err != nil {
 			t.Errorf("%s: %v", c.what, err)
 			continue
 		}
-		if got := unquote(n.raw); got != c.text {
+		if got := n.Text(); got != c.text {
 			t.Errorf("%s: %q, want %q", c.what, got, c.text)
 		}
 	}
@@ -28,9 +31,9 @@ func TestParseTakesWhatRFC8259Allows(t *testing.T) {
 
 func TestParseKeepsTheBytesOfNumbers(t *testing.T) {
 	for _, in := range []string{"0", "-0", "12", "-3.25", "1e9", "1E-9", "0.5e+3", "9007199254740993", "1e400"} {
-		n, err := parse([]byte(in))
-		if err != nil || n.kind != kindNumber || string(n.raw) != in {
-			t.Errorf("%s: %q %v", in, n.raw, err)
+		n, err := Parse([]byte(in))
+		if err != nil || n.Kind != Number || string(n.Raw) != in {
+			t.Errorf("%s: %q %v", in, n.Raw, err)
 		}
 	}
 }
@@ -43,8 +46,8 @@ func TestParseRefusesWhatIsNotJSON(t *testing.T) {
 		"\"\xff\"", "\"\xc3\"", "\"\xed\xa0\x80\"", `"\ud800"`, `"\udc00"`, `"\ud800x"`, `"\ud800\u0041"`, `"\ud800\ud800"`,
 		`{}{}`, `{} x`, `1 2`, "\ufeff{}", `/* */{}`, `{"a":1}//`, "\x00",
 	} {
-		if n, err := parse([]byte(in)); err == nil {
-			t.Errorf("%q was read as %s", in, n.kind.said())
+		if n, err := Parse([]byte(in)); err == nil {
+			t.Errorf("%q was read as %v", in, n.Kind)
 		}
 	}
 }
@@ -61,40 +64,40 @@ func TestParseHasLimits(t *testing.T) {
 		{"as many values as allowed", "[" + strings.Repeat("1,", maxValues-2) + "1]", true},
 		{"one value more", "[" + strings.Repeat("1,", maxValues-1) + "1]", false},
 	} {
-		if _, err := parse([]byte(c.in)); (err == nil) != c.ok {
+		if _, err := Parse([]byte(c.in)); (err == nil) != c.ok {
 			t.Errorf("%s: %v", c.what, err)
 		}
 	}
 }
 
-func TestANameThatStandsTwiceIsFoundAtAnyDepth(t *testing.T) {
-	many := strings.Builder{}
-	for i := range fewMembers * 2 {
-		many.WriteString(`"k` + strings.Repeat("x", i) + `":1,`)
+// FuzzParse: whatever the parser reads, encoding/json reads with the same text,
+// and whatever it refuses is no JSON or breaks one of our rules.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{`{"a":[1,-2.5e3,true,null,"\n\u00e9"]}`, `"\ud83d\ude00"`, `"\ud800"`, `[1,]`, "\"\xff\"", ` 0 `, `01`, `{"a":1,"a":2}`} {
+		f.Add([]byte(seed))
 	}
-	for _, c := range []struct{ what, in, path string }{
-		{"at the top", `{"a":1,"a":2}`, "a"},
-		{"the same name by an escape", `{"a":1,"\u0061":2}`, "a"},
-		{"the empty name", `{"":1,"":2}`, ""},
-		{"in an object", `{"a":{"b":1,"b":1}}`, "a.b"},
-		{"in a list", `{"a":[{"b":1},{"b":1,"c":2,"c":3}]}`, "a[1].c"},
-		{"among many", `{` + many.String() + `"k":2}`, "k"},
-	} {
-		n, err := parse([]byte(c.in))
-		if err != nil {
-			t.Fatal(err)
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		n, err := Parse(raw)
+		if n.Kind == 0 {
+			if err == nil {
+				t.Fatalf("%q is no value and no error", raw)
+			}
+			return
 		}
-		if path, found := n.twice(); !found || path != c.path {
-			t.Errorf("%s: %q %v, want %q", c.what, path, found, c.path)
+		var v any
+		d := json.NewDecoder(bytes.NewReader(raw))
+		d.UseNumber()
+		if err := d.Decode(&v); err != nil {
+			t.Fatalf("%q was read, encoding/json says %v", raw, err)
 		}
-	}
-	for _, in := range []string{`{"a":1,"A":2}`, `[{"a":1},{"a":1}]`, `{"a":{"a":{"a":1}}}`, `[1,1,1]`, `{` + many.String() + `"b":2}`} {
-		n, err := parse([]byte(in))
-		if err != nil {
-			t.Fatal(err)
+		if s, ok := v.(string); ok != (n.Kind == String) || ok && s != n.Text() {
+			t.Errorf("%q: %q is not %q", raw, n.Text(), s)
 		}
-		if path, found := n.twice(); found {
-			t.Errorf("%s: %q does not stand twice", in, path)
+		var again any
+		d = json.NewDecoder(bytes.NewReader(n.AppendCanonical(nil)))
+		d.UseNumber()
+		if err := d.Decode(&again); err != nil || !reflect.DeepEqual(v, again) {
+			t.Errorf("%q in one spelling is %s, %v", raw, n.AppendCanonical(nil), err)
 		}
-	}
+	})
 }

@@ -1,0 +1,104 @@
+// Package jsonx reads and writes JSON where encoding/json would do too little or too much:
+// it reads a message once, in place, as strictly as a server must that checks what another
+// program is to do, and it appends to memory that is used again.
+//
+// It refuses what readers understand differently: [Parse] takes no text that is not UTF-8, no
+// half of a surrogate pair, nothing nested deep and no endless list. It writes what
+// encoding/json writes without escapes for HTML, so that no reader can tell the two apart.
+//
+// JSON: RFC 8259, and RFC 7493 (I-JSON) where that is narrower.
+package jsonx
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Text is the text of a string that a [Scanner] has read, quotation marks included. What is
+// not UTF-8, or half of a surrogate pair, becomes U+FFFD.
+func Text(raw []byte) string {
+	body := raw[1 : len(raw)-1]
+	if bytes.IndexByte(body, '\\') < 0 && utf8.Valid(body) {
+		return string(body)
+	}
+	var out strings.Builder
+	out.Grow(len(body)) // no escape is shorter than what it stands for
+	Parts(raw, func(part []byte) { out.Write(part) })
+	return out.String()
+}
+
+// Parts yields the text of a string in parts, each of which is valid until the next one. A
+// text of megabytes can be hashed like this without a copy of it.
+func Parts(raw []byte, yield func([]byte)) {
+	var room [utf8.UTFMax]byte
+	valid := utf8.Valid(raw)
+	for body := raw[1 : len(raw)-1]; len(body) > 0; {
+		end := bytes.IndexByte(body, '\\')
+		if end < 0 {
+			end = len(body)
+		}
+		if run := body[:end]; valid {
+			yield(run)
+		} else {
+			yield([]byte(string([]rune(string(run))))) // each byte that is no character becomes one U+FFFD
+		}
+		if body = body[end:]; len(body) > 0 {
+			r, size := escape(body)
+			yield(utf8.AppendRune(room[:0], r))
+			body = body[size:]
+		}
+	}
+}
+
+// escape reads the escape that b begins with; size 0 is none. Half of a surrogate pair is
+// returned as it is.
+func escape(b []byte) (r rune, size int) {
+	if len(b) < 2 {
+		return 0, 0
+	}
+	switch c := b[1]; c {
+	case '"', '\\', '/':
+		return rune(c), 2
+	case 'b':
+		return '\b', 2
+	case 'f':
+		return '\f', 2
+	case 'n':
+		return '\n', 2
+	case 'r':
+		return '\r', 2
+	case 't':
+		return '\t', 2
+	}
+	first, ok := hex4(b)
+	if !ok {
+		return 0, 0
+	}
+	if second, ok := hex4(b[6:]); ok && utf16.IsSurrogate(first) {
+		if pair := utf16.DecodeRune(first, second); pair != utf8.RuneError {
+			return pair, 12
+		}
+	}
+	return first, 6
+}
+
+// hex4 reads \uXXXX.
+func hex4(b []byte) (r rune, ok bool) {
+	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
+		return 0, false
+	}
+	for _, c := range b[2:6] {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c|0x20 && c|0x20 <= 'f':
+			c = c | 0x20 - 'a' + 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	return r, true
+}
