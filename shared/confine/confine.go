@@ -200,13 +200,25 @@ type handle struct {
 	closed bool
 }
 
-func (h *handle) use(f func(descriptor) error) error {
+// hold is the descriptor, which stays open until let is called.
+func (h *handle) hold() (descriptor, error) {
 	h.mu.RLock()
-	defer h.mu.RUnlock()
 	if h.closed {
-		return os.ErrClosed
+		h.mu.RUnlock()
+		return h.d, os.ErrClosed
 	}
-	return f(h.d)
+	return h.d, nil
+}
+
+func (h *handle) let() { h.mu.RUnlock() }
+
+func (h *handle) use(f func(descriptor) error) error {
+	d, err := h.hold()
+	if err != nil {
+		return err
+	}
+	defer h.let()
+	return f(d)
 }
 
 func (h *handle) close(release func(descriptor) error) error {

@@ -79,10 +79,14 @@ func (p Path) allowed() bool {
 	return false
 }
 
-// LendDir runs use with the descriptor of the directory, which stays open
-// meanwhile and is not for keeping. It is for package replace alone.
-func (d *Dir) LendDir(use func(fd uintptr) error) error {
-	return d.self.use(func(fd descriptor) error { return use(uintptr(fd)) })
+// LendDir is the descriptor of the directory, which stays open until giveBack is called,
+// once. It is for package replace alone.
+func (d *Dir) LendDir() (fd uintptr, giveBack func(), err error) {
+	own, err := d.self.hold()
+	if err != nil {
+		return 0, nil, err
+	}
+	return uintptr(own), d.self.let, nil
 }
 
 // openAbove opens the directory above p. entry is p as it is called from there: the

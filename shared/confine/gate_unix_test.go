@@ -90,13 +90,15 @@ func madeThroughTheGate(r *confine.Roots, name string) (entry string, err error)
 		return "", err
 	}
 	defer d.Close()
-	err = d.LendDir(func(fd uintptr) error {
-		made, err := unix.Openat(int(fd), entry, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC, 0o644)
-		if err == nil {
-			err = unix.Close(made)
-		}
-		return err
-	})
+	fd, giveBack, err := d.LendDir()
+	if err != nil {
+		return "", err
+	}
+	defer giveBack()
+	made, err := unix.Openat(int(fd), entry, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC, 0o644)
+	if err == nil {
+		err = unix.Close(made)
+	}
 	return entry, err
 }
 
@@ -114,7 +116,7 @@ func TestTheGateIsShutForPathsThatWereNeverParsed(t *testing.T) {
 	}
 	d := openDir(t, r, ".")
 	d.Close()
-	if err := d.LendDir(func(uintptr) error { return nil }); err == nil {
+	if _, _, err := d.LendDir(); err == nil {
 		t.Error("a closed directory still hands out its descriptor")
 	}
 }

@@ -13,33 +13,36 @@ import (
 	"github.com/multiollama/mcp-server/shared/fault"
 )
 
-// patience bounds the wait for another process: one that was stopped while it held a
-// lock must not hang every other server for ever.
-const patience = 10 * time.Second
-
 // Try locks f, for its holder alone or shared with others who share it, and says
 // whether it did. The lock belongs to the open file, not to its name.
-func Try(f *os.File, shared bool) (bool, error) { return try(f, shared) }
+func Try(f *os.File, shared bool) (bool, error) { return try(f.Fd(), shared) }
 
-// Unlock gives the lock of f back, which closing f does too.
-func Unlock(f *os.File) error { return unlock(f) }
+// Within is Try of an open descriptor, repeated for up to patience, or until ctx ends.
+func Within(ctx context.Context, fd uintptr, shared bool, patience time.Duration) (bool, error) {
+	pause := 20 * time.Microsecond
+	for begin := time.Now(); ; {
+		if err := ctx.Err(); err != nil {
+			return false, fault.From(err)
+		}
+		if ok, err := try(fd, shared); ok || err != nil || time.Since(begin) > patience {
+			return ok, err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, 2*time.Millisecond)
+	}
+}
 
 // Wait locks f for its holder alone. Where another keeps it too long, what names for
 // the client what is locked: "the history of changes".
 func Wait(ctx context.Context, f *os.File, what string) error {
-	pause := 20 * time.Microsecond
-	for begin := time.Now(); ; {
-		if err := ctx.Err(); err != nil {
-			return fault.From(err)
-		}
-		ok, err := try(f, false)
-		if ok || err != nil {
-			return err
-		}
-		if time.Since(begin) > patience {
-			return fault.New(fault.Unavailable, "another process holds "+what+" locked", "Look for a server that is stopped or hangs")
-		}
-		time.Sleep(pause)
-		pause = min(2*pause, 2*time.Millisecond)
+	// A process that was stopped while it held a lock must not hang every other server.
+	const patience = 10 * time.Second
+	ok, err := Within(ctx, f.Fd(), false, patience)
+	if ok || err != nil {
+		return err
 	}
+	return fault.New(fault.Unavailable, "another process holds "+what+" locked", "Look for a server that is stopped or hangs")
 }

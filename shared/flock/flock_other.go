@@ -8,8 +8,9 @@ import (
 	"github.com/multiollama/mcp-server/shared/fault"
 )
 
-func try(*os.File, bool) (bool, error) {
+func try(uintptr, bool) (bool, error) {
 	return false, fault.New(fault.Unavailable, "this platform has no file locks", "")
 }
 
-func unlock(*os.File) error { return nil }
+// Unlock has nothing to give back.
+func Unlock(*os.File) error { return nil }

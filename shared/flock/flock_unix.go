@@ -11,13 +11,13 @@ import (
 
 // try takes a flock(2): a child that inherited the open file holds it too, and the last
 // one to end gives it back.
-func try(f *os.File, shared bool) (bool, error) {
+func try(fd uintptr, shared bool) (bool, error) {
 	how := unix.LOCK_EX
 	if shared {
 		how = unix.LOCK_SH
 	}
 	for {
-		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
+		err := unix.Flock(int(fd), how|unix.LOCK_NB)
 		switch {
 		case err == nil:
 			return true, nil
@@ -29,6 +29,7 @@ func try(f *os.File, shared bool) (bool, error) {
 	}
 }
 
-func unlock(f *os.File) error {
+// Unlock gives the lock of f back, which closing f does too.
+func Unlock(f *os.File) error {
 	return os.NewSyscallError("flock", unix.Flock(int(f.Fd()), unix.LOCK_UN))
 }

@@ -3,10 +3,12 @@
 package replace
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"io"
 	"os"
 	"strings"
 
@@ -19,10 +21,12 @@ const (
 	draftRandom = 16 // bytes
 )
 
-func draftName() string {
-	var b [draftRandom]byte
-	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the process instead
-	return draftPrefix + hex.EncodeToString(b[:])
+func draftName() string { return draftPrefix + randomHex(draftRandom) }
+
+func randomHex(bytes int) string {
+	b := make([]byte, bytes)
+	_, _ = rand.Read(b) // never fails: crypto/rand ends the process instead
+	return hex.EncodeToString(b)
 }
 
 // isDraft knows the names that draftName makes.
@@ -35,7 +39,7 @@ func isDraft(name string) bool {
 // draft is new content that is not in place yet. Until it is complete nobody but
 // its owner may open it, and where the system allows it has no name at all.
 type draft struct {
-	at   *place
+	at   *entry
 	file *os.File
 	id   version
 	name string // "" as long as it has none
@@ -45,63 +49,60 @@ type draft struct {
 // errUnnameable says that a draft without a name could not be given one here.
 var errUnnameable = errors.New("an unnamed file cannot be given a name here")
 
-// filling writes what a draft is to hold, and tells what of it a rule is to judge.
-type filling func(context.Context, *draft) (seen []byte, err error)
-
-// with fills a draft and lets publish put it in place. What publish leaves under the
-// draft's name is removed. fill may be called twice.
-func (at *place) with(ctx context.Context, fill filling, old *original, publish func(*draft) error) error {
-	err := at.once(ctx, fill, old, publish)
+// write fills a draft, lets publish put it in place of old, or where nothing is, and
+// syncs the directory. What publish leaves under the draft's name is removed.
+func (e *entry) write(ctx context.Context, fill filling, old *original, publish func(*draft, *original) error) (Result, error) {
+	res, err := e.writeOnce(ctx, fill, old, publish)
 	if errors.Is(err, errUnnameable) {
-		at.lacks.unnamed = true
-		err = at.once(ctx, fill, old, publish)
+		e.lacks.unnamed = true
+		res, err = e.writeOnce(ctx, fill, old, publish)
 	}
-	return err
-}
-
-func (at *place) once(ctx context.Context, fill filling, old *original, publish func(*draft) error) error {
-	d, err := at.begin(old)
+	if err == nil {
+		err = e.sync()
+	}
 	if err != nil {
-		return err
+		return Result{}, err
 	}
-	err = d.complete(ctx, fill, old)
-	if err == nil {
-		err = ctx.Err() // the last moment at which nothing has happened
-	}
-	if err == nil {
-		err = publish(d)
-	}
-	switch left := d.discard(); {
-	case err != nil && left != nil:
-		return errors.Join(err, left)
-	case left != nil:
-		return at.changedAnyway(left)
-	}
-	return err
+	res.BrokeLinks = old != nil && old.links > 1
+	return res, nil
 }
 
-// complete makes the draft all that the file is to be, on the disk, if the rules
-// have nothing against it.
-func (d *draft) complete(ctx context.Context, fill filling, old *original) error {
-	seen, err := fill(ctx, d)
+func (e *entry) writeOnce(ctx context.Context, fill filling, old *original, publish func(*draft, *original) error) (Result, error) {
+	d, err := e.begin(old)
+	if err != nil {
+		return Result{}, err
+	}
+	res, seen, err := fill(ctx, d)
 	if err == nil {
-		err = d.at.rules.content(d.at.real, seen, d.becomes(old))
+		err = e.rules.content(e.real, seen, d.becomes(old))
 	}
 	if err == nil {
 		err = d.dress(old)
 	}
 	if err == nil {
-		err = d.file.Sync()
+		err = d.file.Sync() // before the name: else a power cut could leave an empty file under it
 	}
-	return err
+	if err == nil {
+		err = ctx.Err() // the last moment at which nothing has happened
+	}
+	if err == nil {
+		err = publish(d, old)
+	}
+	switch left := d.discard(); {
+	case err != nil && left != nil:
+		return Result{}, errors.Join(err, left)
+	case left != nil:
+		return Result{}, e.changedAnyway(left)
+	}
+	return res, err
 }
 
-// begin opens a draft that only its owner may open, and locks it: once it is in place
-// it is an original to others, who must wait until it is there to stay. What a new file's permissions
-// are to be is asked of the system, by making the file with all of them while it is
-// empty: reading the umask would mean to change it.
-func (at *place) begin(old *original) (*draft, error) {
-	d := &draft{at: at}
+// begin opens a draft that only its owner may open, and locks it: once it is in place it
+// is an original to others, who must wait until it is there to stay. What a new file's
+// permissions are to be is asked of the system, by making the file with all of them while
+// it is empty: reading the umask would mean to change it.
+func (e *entry) begin(old *original) (*draft, error) {
+	d := &draft{at: e}
 	fd, err := d.open(old)
 	if err != nil {
 		return nil, err
@@ -119,26 +120,6 @@ func (at *place) begin(old *original) (*draft, error) {
 	return d, nil
 }
 
-// chunk is how much is written between two looks at whether anybody still waits.
-const chunk = 1 << 20
-
-// all is the filling of content that is at hand.
-func all(content []byte) filling {
-	return func(ctx context.Context, d *draft) ([]byte, error) {
-		for rest := content; len(rest) > 0; {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			n, err := d.file.Write(rest[:min(chunk, len(rest))])
-			if err != nil {
-				return nil, err
-			}
-			rest = rest[n:]
-		}
-		return content, nil
-	}
-}
-
 // dress gives the draft all but the content of old; a new file gets its permissions.
 // The mode comes last: it opens the file to others, and chown takes bits away.
 func (d *draft) dress(old *original) error {
@@ -146,8 +127,14 @@ func (d *draft) dress(old *original) error {
 	if old == nil {
 		return fchmod(fd, d.becomes(nil))
 	}
-	if err := d.own(old); err != nil {
+	var st unix.Stat_t
+	if err := fstat(fd, &st); err != nil {
 		return err
+	}
+	if st.Uid != old.uid || st.Gid != old.gid {
+		if err := again(func() error { return unix.Fchown(fd, int(old.uid), int(old.gid)) }); err != nil {
+			return cannotKeep(d.at.path, "owner", err)
+		}
 	}
 	if err := d.keepAttributes(old); err != nil {
 		return err
@@ -157,42 +144,22 @@ func (d *draft) dress(old *original) error {
 
 // becomes is the mode of the file when it is in place.
 func (d *draft) becomes(old *original) uint32 {
-	if old == nil {
-		return d.wanted()
+	switch {
+	case old != nil:
+		return old.mode &^ (unix.S_ISUID | unix.S_ISGID) & 0o7777
+	case d.at.mode != 0:
+		return d.mode & uint32(d.at.mode.Perm())
 	}
-	return old.mode &^ (unix.S_ISUID | unix.S_ISGID) & 0o7777
+	return d.mode
 }
 
-// wanted is the mode of a new file.
-func (d *draft) wanted() uint32 {
-	if d.at.mode == 0 {
-		return d.mode
-	}
-	return d.mode & uint32(d.at.mode.Perm())
-}
-
-func (d *draft) own(old *original) error {
-	fd := int(d.file.Fd())
-	var st unix.Stat_t
-	if err := fstat(fd, &st); err != nil {
-		return err
-	}
-	if st.Uid == old.uid && st.Gid == old.gid {
-		return nil
-	}
-	if err := again(func() error { return unix.Fchown(fd, int(old.uid), int(old.gid)) }); err != nil {
-		return cannotKeep(d.at.path, "owner", err)
-	}
-	return nil
-}
-
-// named gives the draft a name, for what can only be done with names.
-func (d *draft) named() error {
+// giveName gives the draft a name, for what can only be done with names.
+func (d *draft) giveName() error {
 	if d.name != "" {
 		return nil
 	}
 	name := draftName()
-	if err := linkUnnamed(int(d.file.Fd()), d.at.at, name); err != nil {
+	if err := linkUnnamed(int(d.file.Fd()), d.at.fd, name); err != nil {
 		return errors.Join(errUnnameable, err)
 	}
 	d.name = name
@@ -200,8 +167,8 @@ func (d *draft) named() error {
 }
 
 // becomeNew makes the draft the file, unless there is one.
-func (d *draft) becomeNew() error {
-	dir, to := d.at.at, d.at.name
+func (d *draft) becomeNew(*original) error {
+	dir, to := d.at.fd, d.at.name
 	if d.name == "" {
 		err := linkUnnamed(int(d.file.Fd()), dir, to)
 		if err != nil && err != unix.EEXIST {
@@ -211,7 +178,7 @@ func (d *draft) becomeNew() error {
 	}
 	err := error(unix.ENOSYS)
 	if !d.at.lacks.exclusive {
-		err = again(func() error { return renameExclusive(dir, d.name, dir, to) })
+		err = renameExclusive(dir, d.name, dir, to)
 	}
 	if err == nil {
 		d.name = ""
@@ -225,8 +192,8 @@ func (d *draft) becomeNew() error {
 }
 
 // become makes the draft the file, whatever was there.
-func (d *draft) become() error {
-	if err := d.named(); err != nil {
+func (d *draft) become(*original) error {
+	if err := d.giveName(); err != nil {
 		return err
 	}
 	d.at.reached(beforeSwap)
@@ -235,11 +202,123 @@ func (d *draft) become() error {
 
 // putOver renames the draft to the file, whatever is under its name.
 func (d *draft) putOver() error {
-	err := again(func() error { return unix.Renameat(d.at.at, d.name, d.at.at, d.at.name) })
+	err := again(func() error { return unix.Renameat(d.at.fd, d.name, d.at.fd, d.at.name) })
 	if err == nil {
 		d.name = ""
 	}
 	return err
+}
+
+// swap makes the draft the file if the file is still old with its content: both change
+// places, so that there is always a whole file and nothing is lost, and if another came
+// out, it is put back. Where names cannot change places, it looks first.
+func (d *draft) swap(old *original) error {
+	if err := d.giveName(); err != nil {
+		return err
+	}
+	d.at.reached(beforeSwap)
+	err := d.exchange()
+	switch {
+	case err == unix.ENOENT:
+		return errOutrun // removed meanwhile
+	case unoffered(err):
+		// What is put there between the look and the rename by a program that does not
+		// heed our lock of old is lost.
+		same, err := d.at.holds(d.at.name, old)
+		if err == unix.ENOENT || err == unix.ELOOP || err == nil && !same {
+			return errOutrun
+		}
+		if err == nil {
+			err = d.putOver()
+		}
+		if err == nil {
+			d.at.reached(afterSwap)
+		}
+		return err
+	case err != nil:
+		return err
+	}
+	d.at.reached(afterSwap)
+	if same, err := d.at.holds(d.name, old); same && err == nil {
+		return nil // discard removes the old file
+	}
+	if err := d.putBack(d.id); err != nil {
+		return err
+	}
+	return errOutrun
+}
+
+func (d *draft) exchange() error {
+	if d.at.lacks.exchange {
+		return unix.ENOSYS
+	}
+	return exchange(d.at.fd, d.name, d.at.fd, d.at.name)
+}
+
+// holds says whether what is under name is old, with its content. The content is
+// compared too: two writes within one tick of the clock that file systems use leave the
+// same time.
+func (e *entry) holds(name string, old *original) (bool, error) {
+	now, err := e.version(name)
+	if err != nil || !now.sameState(old.version) {
+		return false, err
+	}
+	fd, err := openat(e.fd, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return false, err
+	}
+	f := os.NewFile(uintptr(fd), "old")
+	defer f.Close() // nothing was written through it
+	return equals(f, old.content)
+}
+
+// equals compares what r holds with a content, a piece at a time.
+func equals(r io.Reader, content []byte) (bool, error) {
+	piece := make([]byte, min(len(content)+1, 256<<10))
+	for {
+		n, err := io.ReadFull(r, piece)
+		if !bytes.HasPrefix(content, piece[:n]) {
+			return false, nil
+		}
+		content = content[n:]
+		switch err {
+		case nil:
+		case io.EOF, io.ErrUnexpectedEOF:
+			return len(content) == 0, nil
+		default:
+			return false, err
+		}
+	}
+}
+
+// maxReturns bounds putBack against programs that write without end.
+const maxReturns = 100
+
+// putBack puts what is under the draft's name back in its place. placed is what was
+// put there last: if that is what comes out, nobody wrote meanwhile, and what came out
+// has been superseded. Else it is newer than what was put back, and goes there instead.
+func (d *draft) putBack(placed version) error {
+	for range maxReturns {
+		next, err := d.at.version(d.name)
+		if err != nil {
+			return err
+		}
+		if err := d.exchange(); err == unix.ENOENT {
+			return nil // whoever removed the file has seen what was there
+		} else if err != nil {
+			d.name = "" // what is under it is another's, and has no other place
+			return err
+		}
+		out, err := d.at.version(d.name)
+		if err != nil {
+			return err
+		}
+		if out.sameFile(placed) {
+			return nil
+		}
+		placed = next
+	}
+	return nil
 }
 
 // discard removes what is under the draft's name: the draft, or what has changed
@@ -249,31 +328,10 @@ func (d *draft) discard() error {
 	if d.name == "" {
 		return nil
 	}
-	err := again(func() error { return unix.Unlinkat(d.at.at, d.name, 0) })
+	err := unlinkat(d.at.fd, d.name, 0)
 	d.name = ""
 	if err == unix.ENOENT {
 		return nil
 	}
 	return err
 }
-
-// unoffered says that the kernel or the file system does not know a function.
-func unoffered(err error) bool {
-	return err == unix.ENOSYS || err == unix.EINVAL || err == unix.EOPNOTSUPP || err == unix.ENOTSUP
-}
-
-func again(call func() error) error {
-	for {
-		if err := call(); err != unix.EINTR {
-			return err
-		}
-	}
-}
-
-func fstat(fd int, st *unix.Stat_t) error { return again(func() error { return unix.Fstat(fd, st) }) }
-
-func fstatat(dir int, name string, st *unix.Stat_t) error {
-	return again(func() error { return unix.Fstatat(dir, name, st, unix.AT_SYMLINK_NOFOLLOW) })
-}
-
-func fchmod(fd int, mode uint32) error { return again(func() error { return unix.Fchmod(fd, mode) }) }

@@ -19,16 +19,10 @@
 package replace
 
 import (
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
-	"io"
 	"io/fs"
-	"strconv"
+	"os"
 
 	"github.com/multiollama/mcp-server/shared/confine"
-	"github.com/multiollama/mcp-server/shared/fault"
 )
 
 // MaxBytes is the largest content that is written, and the largest file that
@@ -74,8 +68,8 @@ type Options struct {
 	Mode fs.FileMode
 }
 
-// Result is what a change has done by the time it is told: the file and the name
-// are on the disk.
+// Result is what a change has done when it returns: the file and the name are on the
+// disk.
 type Result struct {
 	Created    bool   // there was no such file before
 	Bytes      int64  // size of the file now
@@ -83,112 +77,23 @@ type Result struct {
 	BrokeLinks bool   // the file had further names (hard links); they keep the old content
 }
 
-// Create makes a new file, readable and writable as the umask and the directory's
-// default rights say, never executable. It never overwrites: where something is
-// already, and where another creator is faster, it is fault.Exists.
-func (w *Writer) Create(ctx context.Context, p confine.Path, content []byte, o Options) (Result, error) {
-	err := expectsNothing(o)
-	if err == nil {
-		err = tooLarge(p, int64(len(content)))
-	}
-	if err != nil {
-		return Result{}, err
-	}
-	return w.create(ctx, p, content, o)
+// Tree is what a directory contains. Links are entries of their own, never followed.
+type Tree struct {
+	Files, Dirs, Links int
+	Bytes              int64 // of the files
 }
 
-// CreateFrom is Create with content of any size, which is read once and written as it
-// comes. An error of src ends it.
-func (w *Writer) CreateFrom(ctx context.Context, p confine.Path, src io.Reader, o Options) (Result, error) {
-	if err := expectsNothing(o); err != nil {
-		return Result{}, err
-	}
-	return w.createFrom(ctx, p, src, o)
+// MoveOptions narrow or widen a move.
+type MoveOptions struct {
+	// Overwrite lets a regular file take the place of another, and of nothing else.
+	Overwrite bool
+	// Replaced is shown the file that goes, before it goes. Its error ends the move.
+	Replaced func(f *os.File, info confine.Info) error
 }
 
-// Replace puts content in the place of what the file holds, or makes the file as
-// Create does. Owner, group, permissions, access control lists and extended
-// attributes stay; set-user-ID and set-group-ID go, as with write(2).
-//
-// With an expected hash it is Update with a comparison: a file that differs is
-// fault.Exists with present_sha256 in its details, one that is missing
-// fault.NotFound. Without one, the last of several writers wins. A file that is
-// read-only, or whose owner or attributes cannot be kept, is fault.PermissionDenied.
-func (w *Writer) Replace(ctx context.Context, p confine.Path, content []byte, o Options) (Result, error) {
-	if err := tooLarge(p, int64(len(content))); err != nil {
-		return Result{}, err
-	}
-	if o.ExpectedSHA256 == "" {
-		return w.replace(ctx, p, content, o)
-	}
-	want, err := hex.DecodeString(o.ExpectedSHA256)
-	if err != nil || len(want) != sha256.Size {
-		return Result{}, fault.New(fault.ParamMalformed, "the expected SHA-256 is not 64 hexadecimal digits", "Give the sha256 that reading the file has answered")
-	}
-	return w.Update(ctx, p, func(old []byte, _ confine.Info) ([]byte, error) {
-		if have := sha256.Sum256(old); string(have[:]) != string(want) {
-			return nil, otherVersion(p, have)
-		}
-		return content, nil
-	})
-}
-
-// Update reads the file and puts what change makes of it in its place if it is
-// still the version that was read: both change places in one step, what came out is
-// looked at, and put back if it is another. In that case, and only then, change is
-// called again with the new content, a few times; after that it is fault.Exists with
-// present_sha256. An error of change ends it, and content that is the same as before
-// is not written. A missing file is fault.NotFound, one over MaxBytes
-// fault.LimitReached.
-//
-// The file is held for this call while change runs, so change must not change the
-// same file through w. What Update cannot see is a program that keeps the old file
-// open and writes into it after it was looked at: that goes where the old file goes.
-//
-// On file systems where names cannot change places (NFS, 9p as in WSL, some FUSE) the
-// file is looked at once more, content and all, right before the new one is put over
-// it. There, what a program that does not heed our lock writes between that look and
-// the next system call is lost.
-func (w *Writer) Update(ctx context.Context, p confine.Path, change func(old []byte, info confine.Info) ([]byte, error)) (Result, error) {
-	return w.update(ctx, p, change)
-}
-
-// MakeDirs makes the directory p and those above it that are missing, with all the
-// permissions that the umask and the default rights above leave. It tells which it
-// made, outermost first, each as it really lies and on the disk. A directory that is
-// there is no error, also when another caller has just made it; anything else under
-// one of the names is as in [confine.Path.OpenDir]. On an error, those that were made
-// are removed again as far as they are still empty.
-func (w *Writer) MakeDirs(ctx context.Context, p confine.Path) (made []confine.Path, err error) {
-	return w.makeDirs(ctx, p)
-}
-
-// RemoveDir removes an empty directory. One that is not empty, and anything that is
-// no directory, is fault.ParamInvalid.
-func (w *Writer) RemoveDir(ctx context.Context, p confine.Path) error {
-	return w.removeDir(ctx, p)
-}
-
-func expectsNothing(o Options) error {
-	if o.ExpectedSHA256 == "" {
-		return nil
-	}
-	return fault.New(fault.ParamInvalid, "a new file has no content to expect", "Leave the expected hash out, or ask to overwrite")
-}
-
-// shown is a path as messages carry it: quoted, so that it cannot forge a line.
-func shown(p confine.Path) string { return strconv.Quote(p.String()) }
-
-func tooLarge(p confine.Path, size int64) error {
-	if size <= MaxBytes {
-		return nil
-	}
-	return fault.New(fault.LimitReached, fmt.Sprintf("the content of %s has %d bytes, more than the %d that are changed at once", shown(p), size, MaxBytes),
-		"Split it into several files").With("path", p.String()).With("limit_bytes", MaxBytes)
-}
-
-func otherVersion(p confine.Path, have [sha256.Size]byte) error {
-	return fault.New(fault.Exists, shown(p)+" is not the version that was expected: it was changed since it was read",
-		"Read it again and make the change to what is there now").
-		With("path", p.String()).With("present_sha256", hex.EncodeToString(have[:]))
+// MoveResult is what a move has done when it returns: both names are on the disk.
+type MoveResult struct {
+	Replaced  bool // another file was there and is gone
+	Directory bool
+	Copied    bool // the file is on another file system now, and so another file
 }

@@ -1,6 +1,8 @@
 package replace
 
 import (
+	"context"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -17,15 +19,15 @@ func (d *draft) open(old *original) (int, error) {
 	name, flags := draftName(), unix.O_CREAT|unix.O_EXCL
 	if old != nil {
 		flags = unix.O_TRUNC
-		if err := again(func() error { return unix.Fclonefileat(int(old.file.Fd()), d.at.at, name, cloneACL) }); err != nil {
+		if err := again(func() error { return unix.Fclonefileat(int(old.file.Fd()), d.at.fd, name, cloneACL) }); err != nil {
 			return -1, cannotKeep(d.at.path, "access control list", err)
 		}
 		d.name = name
 	}
-	fd, err := unix.Openat(d.at.at, name, flags|unix.O_NOFOLLOW|unix.O_RDWR|unix.O_CLOEXEC, 0o666)
+	fd, err := unix.Openat(d.at.fd, name, flags|unix.O_NOFOLLOW|unix.O_RDWR|unix.O_CLOEXEC, 0o666)
 	if err != nil {
 		if d.name != "" {
-			_ = unix.Unlinkat(d.at.at, name, 0) // the error that counts is the open's
+			_ = unix.Unlinkat(d.at.fd, name, 0) // the error that counts is the open's
 		}
 		return -1, err
 	}
@@ -40,11 +42,11 @@ func (d *draft) keepAttributes(*original) error { return nil }
 func linkUnnamed(int, int, string) error { return unix.ENOTSUP }
 
 func renameExclusive(fromDir int, from string, toDir int, to string) error {
-	return unix.RenameatxNp(fromDir, from, toDir, to, unix.RENAME_EXCL)
+	return again(func() error { return unix.RenameatxNp(fromDir, from, toDir, to, unix.RENAME_EXCL) })
 }
 
 func exchange(aDir int, a string, bDir int, b string) error {
-	return unix.RenameatxNp(aDir, a, bDir, b, unix.RENAME_SWAP)
+	return again(func() error { return unix.RenameatxNp(aDir, a, bDir, b, unix.RENAME_SWAP) })
 }
 
 // syncDirectory flushes the drive's cache too; fsync(2) of macOS does not. The draft
@@ -54,5 +56,13 @@ func syncDirectory(dir int) error {
 	return err
 }
 
-func mtimeOf(st *unix.Stat_t) int64 { return st.Mtim.Nano() }
-func ctimeOf(st *unix.Stat_t) int64 { return st.Ctim.Nano() }
+// openStep opens a directory that is an entry of dir and not a link.
+func openStep(dir int, name string) (int, error) {
+	return openat(dir, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+}
+
+// across refuses: without the C library, a copy on another file system would lose the
+// access control list.
+func (m *moving) across(context.Context, *original, *original) error {
+	return acrossFileSystems(m.from.path, unix.EXDEV)
+}

@@ -2,11 +2,17 @@ package replace
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"io"
+	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/multiollama/mcp-server/shared/confine"
+	"github.com/multiollama/mcp-server/shared/fault"
 )
 
 // originalFlags open the file that is to be replaced.
@@ -16,10 +22,7 @@ const originalFlags = unix.O_WRONLY
 // Linux 3.11), else under a name of its own.
 func (d *draft) open(old *original) (fd int, err error) {
 	if !d.at.lacks.unnamed {
-		err = again(func() (err error) {
-			fd, err = unix.Openat(d.at.at, ".", unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o666)
-			return err
-		})
+		fd, err = openat(d.at.fd, ".", unix.O_TMPFILE|unix.O_RDWR, 0o666)
 		// EISDIR is a kernel that does not know the flag, and EOPNOTSUPP a file system.
 		if err != unix.EISDIR && !unoffered(err) {
 			return fd, err
@@ -31,11 +34,7 @@ func (d *draft) open(old *original) (fd int, err error) {
 		mode = 0o600
 	}
 	name := draftName()
-	err = again(func() (err error) {
-		fd, err = unix.Openat(d.at.at, name, unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_RDWR|unix.O_CLOEXEC, mode)
-		return err
-	})
-	if err == nil {
+	if fd, err = openat(d.at.fd, name, unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_RDWR, mode); err == nil {
 		d.name = name
 	}
 	return fd, err
@@ -54,43 +53,51 @@ func linkUnnamed(fd, dir int, name string) error {
 }
 
 func renameExclusive(fromDir int, from string, toDir int, to string) error {
-	return unix.Renameat2(fromDir, from, toDir, to, unix.RENAME_NOREPLACE)
+	return renameat2(fromDir, from, toDir, to, unix.RENAME_NOREPLACE)
 }
 
 func exchange(aDir int, a string, bDir int, b string) error {
-	return unix.Renameat2(aDir, a, bDir, b, unix.RENAME_EXCHANGE)
+	return renameat2(aDir, a, bDir, b, unix.RENAME_EXCHANGE)
+}
+
+func renameat2(fromDir int, from string, toDir int, to string, flags uint) error {
+	return again(func() error { return unix.Renameat2(fromDir, from, toDir, to, flags) })
 }
 
 func syncDirectory(dir int) error { return unix.Fsync(dir) }
 
-func mtimeOf(st *unix.Stat_t) int64 { return st.Mtim.Nano() }
-func ctimeOf(st *unix.Stat_t) int64 { return st.Ctim.Nano() }
-
 // ofContent are the attributes that speak of the content and would be false of
 // another (capabilities(7), and the hashes of IMA and EVM).
-var ofContent = [...]string{"security.capability", "security.ima", "security.evm"}
+var ofContent = []string{"security.capability", "security.ima", "security.evm"}
 
 // accessList is the access control list beyond the mode (acl(5)).
 const accessList = "system.posix_acl_access"
 
 // keepAttributes gives the draft the extended attributes of old, access control list
-// and labels among them, and takes a list that it inherited and old has not.
-func (d *draft) keepAttributes(old *original) error {
+// and labels among them, and takes a list that it inherited and old has not. What cannot
+// be kept ends it.
+func (d *draft) keepAttributes(old *original) error { return d.copyAttributes(old, true) }
+
+// copyAttributes is keepAttributes, or where not all must be kept, for those of users and
+// access control lists: labels of the system are the business of where the file goes.
+func (d *draft) copyAttributes(old *original, all bool) error {
 	names, err := attributes(int(old.file.Fd()))
 	if err != nil {
 		return cannotKeep(d.at.path, "extended attributes", err)
 	}
-	hasList := false
 	for _, name := range names {
-		hasList = hasList || name == accessList
-		if err := d.keepAttribute(old, name); err != nil {
+		err := d.keepAttribute(old, name)
+		switch {
+		case err != nil && all:
 			return cannotKeep(d.at.path, "extended attribute "+strconv.Quote(name), err)
+		case err != nil && (name == accessList || strings.HasPrefix(name, "user.")):
+			return cannotKeep(d.at.path, "extended attributes", err)
 		}
 	}
-	if hasList {
+	if slices.Contains(names, accessList) {
 		return nil
 	}
-	err = again(func() error { return unix.Fremovexattr(int(d.file.Fd()), accessList) })
+	err = again(func() error { return unix.Fremovexattr(int(d.file.Fd()), accessList) }) // inherited
 	if err != nil && err != unix.ENODATA && !unoffered(err) {
 		return cannotKeep(d.at.path, "access control list", err)
 	}
@@ -98,10 +105,8 @@ func (d *draft) keepAttributes(old *original) error {
 }
 
 func (d *draft) keepAttribute(old *original, name string) error {
-	for _, skip := range ofContent {
-		if name == skip {
-			return nil
-		}
+	if slices.Contains(ofContent, name) {
+		return nil
 	}
 	value, err := attribute(int(old.file.Fd()), name)
 	if errors.Is(err, unix.ENODATA) {
@@ -146,4 +151,136 @@ func grown(read func([]byte) (int, error)) ([]byte, error) {
 			return nil, err
 		}
 	}
+}
+
+// openStep opens a directory that is an entry of dir, not a link and not another mount,
+// which with the same file system (a bind mount) only the kernel can tell.
+func openStep(dir int, name string) (fd int, err error) {
+	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW
+	const maxBusy = 100 // a rename at the wrong moment is EAGAIN
+	how := unix.OpenHow{Flags: flags | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_XDEV}
+	for range maxBusy {
+		fd, err = unix.Openat2(dir, name, &how)
+		if err != unix.EAGAIN && err != unix.EINTR {
+			break
+		}
+	}
+	if err != unix.ENOSYS && err != unix.EPERM {
+		return fd, err
+	}
+	return openat(dir, name, flags, 0)
+}
+
+// across moves a file to another file system: a copy takes its place there, and is
+// removed again where the file is not the version any more that was copied.
+func (m *moving) across(ctx context.Context, src, old *original) error {
+	err := m.acrossOnce(ctx, src, old)
+	if errors.Is(err, errUnnameable) {
+		m.to.lacks.unnamed = true
+		err = m.acrossOnce(ctx, src, old)
+	}
+	return err
+}
+
+func (m *moving) acrossOnce(ctx context.Context, src, old *original) error {
+	d, err := m.to.begin(nil)
+	if err != nil {
+		return err
+	}
+	err = d.copy(ctx, src)
+	if err == nil {
+		err = m.publish(d, old)
+	}
+	if err == nil {
+		err = m.leave(d, src, old)
+	}
+	return errors.Join(err, d.discard())
+}
+
+// copy makes the draft what src is: content, attributes, times, and where giving files
+// away is allowed, the owner.
+func (d *draft) copy(ctx context.Context, src *original) error {
+	from := io.NewSectionReader(src.file, 0, 1<<63-1)
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if _, err := io.CopyN(d.file, from, chunk); err == io.EOF {
+			break
+		} else if err != nil {
+			return err
+		}
+	}
+	if now, err := versionOfFile(src.file); err != nil || now != src.version {
+		return errors.Join(err, copiedWhileWritten(d.at.path))
+	}
+
+	fd := int(d.file.Fd())
+	var st unix.Stat_t
+	if err := fstat(int(src.file.Fd()), &st); err != nil {
+		return err
+	}
+	_ = unix.Fchown(fd, int(src.uid), int(src.gid)) // where possible
+	if err := d.copyAttributes(src, false); err != nil {
+		return err
+	}
+	if err := fchmod(fd, src.mode&0o777); err != nil {
+		return err
+	}
+	err := unix.UtimesNanoAt(fd, "", []unix.Timespec{st.Atim, st.Mtim}, unix.AT_EMPTY_PATH)
+	if err != nil { // before Linux 5.8
+		err = unix.Futimes(fd, []unix.Timeval{unix.NsecToTimeval(st.Atim.Nano()), unix.NsecToTimeval(st.Mtim.Nano())})
+	}
+	if err != nil {
+		return err
+	}
+	return d.file.Sync()
+}
+
+// publish puts the complete copy in place. The file that it replaces is under the
+// draft's name then.
+func (m *moving) publish(d *draft, old *original) error {
+	if old == nil {
+		return m.refusal(d.becomeNew(nil))
+	}
+	if err := d.giveName(); err != nil {
+		return err
+	}
+	err := d.exchange()
+	switch {
+	case unoffered(err):
+		return cannotMove(m.from.path, err)
+	case err == unix.ENOENT:
+		return errOutrun
+	case err != nil:
+		return err
+	}
+	if out, err := d.at.version(d.name); err != nil || !old.version.sameState(out) {
+		return errors.Join(errOutrun, err, d.putBack(d.id))
+	}
+	return nil
+}
+
+// leave removes the file from where it was, once the copy is on the disk.
+func (m *moving) leave(d *draft, src, old *original) error {
+	err := m.to.sync()
+	if err == nil {
+		m.from.reached(afterSwap)
+		err = m.from.unlinkOnly(src.version.sameState)
+	}
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, errOutrun) {
+		err = copiedWhileWritten(m.from.path)
+	}
+	if old != nil {
+		return errors.Join(err, d.putBack(d.id))
+	}
+	return errors.Join(err, m.to.unlinkIfThere(d.id.sameFile))
+}
+
+func copiedWhileWritten(p confine.Path) error {
+	return fault.New(fault.Unavailable, shown(p)+" was changed while it was copied to another file system; it is where it was", "Try again later").
+		With("path", p.String())
 }
