@@ -82,7 +82,10 @@ func open(dirs []string, o Options, by mechanism) (*Roots, error) {
 	if len(dirs) == 0 {
 		return nil, fault.New(fault.Misconfigured, "no directory is allowed", "Allow at least one with --allow-path")
 	}
-	r := &Roots{opts: o, by: by, buffers: newBuffers()}
+	r := &Roots{opts: o, by: by, buffers: &sync.Pool{New: func() any {
+		b := make([]byte, bufferSize)
+		return &b
+	}}}
 	if home, err := os.UserHomeDir(); err == nil && filepath.IsAbs(home) {
 		r.home = cleanHost(home)
 	}
@@ -121,8 +124,7 @@ func (r *Roots) absolute(dir string) string {
 
 func (r *Roots) openOne(dir string, guarded []string) (*root, error) {
 	refuse := func(why string, err error) error {
-		return fault.New(fault.Misconfigured, "the allowed directory "+shown(dir)+" "+why,
-			"Correct --allow-path").With("path", dir).Because(err)
+		return fault.New(fault.Misconfigured, "the allowed directory "+shown(dir)+" "+why, "Correct --allow-path").With("path", dir).Because(err)
 	}
 	abs := r.absolute(dir)
 	if abs == "" {
@@ -136,9 +138,8 @@ func (r *Roots) openOne(dir string, guarded []string) (*root, error) {
 	if err != nil {
 		return nil, refuse("is not a directory that can be opened", err)
 	}
-	one := &root{name: cleanHost(abs), real: cleanHost(real), kept: &handle{d: d}, prefix: "."}
-	one.base = one.real
-	return one, nil
+	name := cleanHost(real)
+	return &root{name: cleanHost(abs), real: name, base: name, kept: &handle{d: d}, prefix: "."}, nil
 }
 
 // Close gives the directories back. A narrowed Roots has none of its own: its
@@ -212,10 +213,12 @@ func (h *handle) hold() (descriptor, error) {
 
 func (h *handle) let() { h.mu.RUnlock() }
 
-func (h *handle) use(f func(descriptor) error) error {
+// use runs f with the descriptor, which stays open meanwhile also where f panics.
+func use[T any](h *handle, f func(descriptor) (T, error)) (T, error) {
 	d, err := h.hold()
 	if err != nil {
-		return err
+		var none T
+		return none, err
 	}
 	defer h.let()
 	return f(d)

@@ -33,14 +33,39 @@ func newRules(o Options, home string) (rules, error) {
 	var d denyTexts
 	for _, text := range o.Deny {
 		if err := d.add(text, home); err != nil {
-			return rules{}, fault.New(fault.Misconfigured, "the deny pattern "+shown(text)+" cannot be read: "+err.Msg,
-				"Correct --deny-path").With("pattern", text).Because(err)
+			f := fault.From(err)
+			return rules{}, fault.New(fault.Misconfigured, "the deny pattern "+shown(text)+" cannot be read: "+f.Msg,
+				"Correct --deny-path").With("pattern", text).Because(f)
 		}
 	}
-	if o.DenySecrets {
-		d.addSecrets()
+	for _, s := range secretTable {
+		switch {
+		case !o.DenySecrets:
+		case s.readable:
+			d.except = append(d.except, s.pattern)
+		case strings.Contains(s.pattern, "/"):
+			d.places = append(d.places, s.pattern)
+		default:
+			d.secrets = append(d.secrets, s.pattern)
+		}
 	}
-	return d.compile()
+	r := rules{
+		any:     len(d.names)+len(d.inside)+len(d.hosts)+len(d.secrets)+len(d.places) > 0,
+		byPlace: len(d.inside)+len(d.hosts)+len(d.places) > 0,
+	}
+	for _, set := range []struct {
+		into *glob.Pattern
+		from []string
+	}{{&r.names, d.names}, {&r.inside, d.inside}, {&r.hosts, d.hosts}, {&r.secrets, d.secrets}, {&r.places, d.places}, {&r.except, d.except}} {
+		p, err := glob.CompileFoldAny(set.from...)
+		if err != nil {
+			return rules{}, fault.New(fault.Misconfigured, "the deny patterns cannot be read", "Correct --deny-path").Because(err)
+		}
+		*set.into = p
+	}
+	var err error
+	r.sieves, err = newSieves(slices.Concat(d.names, d.secrets), slices.Concat(d.inside, d.hosts, d.places))
+	return r, err
 }
 
 // denyTexts is the patterns of the rules of the same names.
@@ -49,7 +74,7 @@ type denyTexts struct{ names, inside, hosts, secrets, places, except []string }
 // meta is what makes a pattern more than a name.
 const meta = `*?[{\`
 
-func (d *denyTexts) add(text, home string) *fault.Error {
+func (d *denyTexts) add(text, home string) error {
 	text = norm.NFC.String(denySpelling(text))
 	if home != "" && (text == "~" || strings.HasPrefix(text, "~/")) {
 		text = glob.Quote(home) + text[1:]
@@ -67,7 +92,7 @@ func (d *denyTexts) add(text, home string) *fault.Error {
 		text = dir // all that is beneath a directory is denied with the directory
 	}
 	if _, err := glob.CompileFold(text); err != nil {
-		return fault.From(err)
+		return err
 	}
 	switch {
 	case anywhere:
@@ -97,39 +122,6 @@ func (d *denyTexts) addReal(text string) {
 	}
 	real := strings.TrimSuffix(norm.NFC.String(realName(dir)), "/")
 	d.hosts = append(d.hosts, glob.Quote(real)+rest)
-}
-
-func (d *denyTexts) addSecrets() {
-	for _, s := range secretTable {
-		switch {
-		case s.readable:
-			d.except = append(d.except, s.pattern)
-		case strings.Contains(s.pattern, "/"):
-			d.places = append(d.places, s.pattern)
-		default:
-			d.secrets = append(d.secrets, s.pattern)
-		}
-	}
-}
-
-func (d *denyTexts) compile() (rules, error) {
-	r := rules{
-		any:     len(d.names)+len(d.inside)+len(d.hosts)+len(d.secrets)+len(d.places) > 0,
-		byPlace: len(d.inside)+len(d.hosts)+len(d.places) > 0,
-	}
-	for _, set := range []struct {
-		into *glob.Pattern
-		from []string
-	}{{&r.names, d.names}, {&r.inside, d.inside}, {&r.hosts, d.hosts}, {&r.secrets, d.secrets}, {&r.places, d.places}, {&r.except, d.except}} {
-		p, err := glob.CompileFoldAny(set.from...)
-		if err != nil {
-			return rules{}, fault.New(fault.Misconfigured, "the deny patterns cannot be read", "Correct --deny-path").Because(err)
-		}
-		*set.into = p
-	}
-	var err error
-	r.sieves, err = newSieves(slices.Concat(d.names, d.secrets), slices.Concat(d.inside, d.hosts, d.places))
-	return r, err
 }
 
 // spares says that no rule can name an entry of this name in a directory. watched is

@@ -6,7 +6,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/multiollama/mcp-server/shared/fault"
 )
@@ -27,18 +26,9 @@ type Dir struct {
 
 const bufferSize = 32 << 10 // bytes of directory that are read at once
 
-func newBuffers() *sync.Pool {
-	return &sync.Pool{New: func() any {
-		b := make([]byte, bufferSize)
-		return &b
-	}}
-}
-
 // newDir is the directory fd, in the place above unless that is unknown.
 func newDir(p Path, fd descriptor, above place) *Dir {
-	d := &Dir{path: p, self: handle{d: fd}, plain: !p.watched()}
-	d.place = placeOf(fd, above)
-	return d
+	return &Dir{path: p, self: handle{d: fd}, plain: !p.watched(), place: placeOf(fd, above)}
 }
 
 // Path is the directory's own path.
@@ -46,10 +36,9 @@ func (d *Dir) Path() Path { return d.path }
 
 // Stamp is the version of the directory now; the zero Stamp where the system does not
 // tell it.
-func (d *Dir) Stamp() (s Stamp) {
-	_ = d.self.use(func(fd descriptor) error { // closed: the zero Stamp
-		s = stampOfDir(fd, d.place)
-		return nil
+func (d *Dir) Stamp() Stamp {
+	s, _ := use(&d.self, func(fd descriptor) (Stamp, error) { // closed: the zero Stamp
+		return stampOfDir(fd, d.place), nil
 	})
 	return s
 }
@@ -80,44 +69,34 @@ func (d *Dir) Append(into []Entry) ([]Entry, error) {
 		return into, nil
 	}
 	start := len(into)
-	err := d.self.use(func(fd descriptor) (err error) {
+	_, err := use(&d.self, func(fd descriptor) (_ descriptor, err error) {
 		if d.buffer == nil {
 			d.buffer = d.path.roots.buffers.Get().(*[]byte)
 		}
 		into, err = d.list.append(into, fd, d.place, *d.buffer)
-		return err
+		return fd, err
 	})
 	if d.path.roots.rules.any {
-		into = d.leaveOut(into, start)
+		into = append(into[:start], slices.DeleteFunc(into[start:], d.hides)...)
 	}
-	switch err {
-	case nil, io.EOF:
+	if err == nil || err == io.EOF {
 		return into, err
 	}
 	return into, d.path.explain(err)
 }
 
-// leaveOut drops what the deny rules name from the entries behind start.
-func (d *Dir) leaveOut(entries []Entry, start int) []Entry {
-	kept := entries[:start]
-	for _, e := range entries[start:] {
-		if d.hides(e.Name) {
-			d.denied++
-			continue
-		}
-		kept = append(kept, e)
-	}
-	return kept
-}
-
-// hides says whether the deny rules name an entry. An exception that is for files
-// only still shows: opening it as a directory is refused then.
-func (d *Dir) hides(name string) bool {
-	if d.spares(name) {
+// hides says whether the deny rules name an entry, and counts it. An exception that is
+// for files only still shows: opening it as a directory is refused then.
+func (d *Dir) hides(e Entry) bool {
+	if d.spares(e.Name) {
 		return false
 	}
-	p := d.below(name)
-	return p.judgeLast() != nil
+	p := d.below(e.Name)
+	if p.judgeLast() == nil {
+		return false
+	}
+	d.denied++
+	return true
 }
 
 func (d *Dir) spares(name string) bool { return d.path.roots.rules.spares(name, !d.plain) }
@@ -150,7 +129,7 @@ func separated(name string) bool {
 }
 
 func notAnEntry(name string) error {
-	return malformed("the name "+shown(name)+" is not an entry of a directory", "Use a name from the listing").With("path", name)
+	return about(name, malformed("the name "+shown(name)+" is not an entry of a directory", "Use a name from the listing"))
 }
 
 // below is the path of an entry, whatever characters its name has.
@@ -172,16 +151,16 @@ func (d *Dir) Info(name string) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
-	var info Info
-	err = d.self.use(func(fd descriptor) (err error) {
-		info, err = infoOfEntry(fd, name)
-		return err
-	})
+	info, err := d.info(name)
 	if err != nil {
 		return Info{}, p.explainEntry(err)
 	}
 	info.Name = name
 	return info, nil
+}
+
+func (d *Dir) info(name string) (Info, error) {
+	return use(&d.self, func(fd descriptor) (Info, error) { return infoOfEntry(fd, name) })
 }
 
 // StampOf is the version of an entry and what it is, told without following or
@@ -191,11 +170,7 @@ func (d *Dir) StampOf(name string) (Stamp, Type, error) {
 		return Stamp{}, 0, err
 	}
 	var s Stamp
-	var kind Type
-	err := d.self.use(func(fd descriptor) (err error) {
-		kind, err = d.place.stampOf(fd, name, &s)
-		return err
-	})
+	kind, err := use(&d.self, func(fd descriptor) (Type, error) { return d.place.stampOf(fd, name, &s) })
 	if err != nil {
 		return Stamp{}, 0, d.below(name).explainEntry(err)
 	}
@@ -211,11 +186,7 @@ func (d *Dir) Link(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var text string
-	err = d.self.use(func(fd descriptor) (err error) {
-		text, err = linkOf(fd, name)
-		return err
-	})
+	text, err := use(&d.self, func(fd descriptor) (string, error) { return linkOf(fd, name) })
 	if errors.Is(err, errNoLink) {
 		return "", fault.New(fault.ParamInvalid, shown(p.words)+" is not a symbolic link", "List the directory again").With("path", p.words).Because(err)
 	}
@@ -231,14 +202,13 @@ func (d *Dir) Open(name string) (*os.File, Info, error) {
 	if err != nil {
 		return nil, Info{}, err
 	}
-	var f *os.File
 	var info Info
-	err = d.self.use(func(at descriptor) error {
+	f, err := use(&d.self, func(at descriptor) (f *os.File, err error) {
 		fd, err := openEntry(at, name, wantFile)
 		if err == nil {
 			f, info, err = regular(fd, p.words)
 		}
-		return err
+		return f, err
 	})
 	switch {
 	case err == nil:
@@ -259,11 +229,10 @@ func (d *Dir) OpenDir(name string) (*Dir, error) {
 	if p.fileOnly {
 		return nil, p.denied()
 	}
-	var fd descriptor
 	var where place
-	err = d.self.use(func(at descriptor) (err error) {
+	fd, err := use(&d.self, func(at descriptor) (fd descriptor, err error) {
 		fd, where, err = d.place.openEntry(at, name, wantDirectory)
-		return err
+		return fd, err
 	})
 	switch {
 	case err == nil:
@@ -301,7 +270,7 @@ func (d *Dir) entry(name string) (Path, error) {
 		}
 	}
 	if err := checkName(name); err != nil {
-		p.refused = err.With("path", p.words)
+		p.refused = about(p.words, err)
 	}
 	return p, nil
 }

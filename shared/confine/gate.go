@@ -7,7 +7,7 @@ import (
 )
 
 // OpenParent opens the directory in which p is an entry, whether or not p exists
-// yet, and tells the entry's name there, as the file system spells it. It is for
+// yet, and returns the entry's name there, as the file system spells it. It is for
 // package replace alone: what is changed is an entry of a directory that is open,
 // so that nothing swapped on the way to it can lead the change elsewhere.
 //
@@ -15,21 +15,33 @@ import (
 // directory is fault.ParamInvalid because its own name is not beneath it, and a
 // directory that is missing is fault.NotFound. That the entry is no link holds only
 // for the moment: whoever opens it must refuse to follow one (O_NOFOLLOW).
-func (p Path) OpenParent() (*Dir, string, error) { return p.openParent(Path.elsewhere) }
+func (p Path) OpenParent() (*Dir, string, error) { return p.openParent(true) }
 
 // OpenParentOfLink is OpenParent for an entry that is moved or removed as it is: links
 // on the way are treated as in Open, the entry itself is never followed. Whoever calls
 // it looks at what kind the entry is. It is for package replace alone.
-func (p Path) OpenParentOfLink() (*Dir, string, error) { return p.openParent(Path.otherwiseSpelled) }
+func (p Path) OpenParentOfLink() (*Dir, string, error) { return p.openParent(false) }
 
-// openParent opens the directory above the path that instead leads to at last.
-func (p Path) openParent(instead func(entry Path, d *Dir) (next Path, moved bool, err error)) (*Dir, string, error) {
+func (p Path) openParent(follow bool) (*Dir, string, error) {
 	for tries := 0; ; tries++ {
 		d, entry, err := p.openAbove()
 		if err != nil {
 			return nil, "", err
 		}
-		next, moved, err := instead(entry, d)
+		// The entry may be a link that may be followed, or only be there in its other
+		// Unicode normal form: then another path is tried.
+		info, err := d.info(path.Base(entry.rel))
+		next, moved := entry, false
+		switch {
+		case problemOf(err) == missing:
+			next, moved = entry.respelled()
+			err = nil
+		case err != nil:
+			err = entry.explain(err)
+		case follow && info.Type == Symlink:
+			next, err = entry.follow(fault.Forbidden)
+			moved = true
+		}
 		if err == nil && !moved {
 			return d, path.Base(entry.rel), nil
 		}
@@ -61,22 +73,15 @@ func (p Path) ChildAs(name string, kind Type) (Path, error) {
 		return e, nil
 	case e.fileOnly || p.fileOnly:
 		return Path{}, e.denied()
-	case e.allowed():
-		return Path{}, fault.New(fault.Forbidden, shown(e.words)+" is an allowed directory of its own", "Leave it and what it is in where they are").
-			With("path", e.words)
 	}
-	return e, nil
-}
-
-// allowed says whether p is one of the allowed directories, by another's name for it.
-func (p Path) allowed() bool {
-	real := path.Join(p.root.base, p.full())
-	for _, one := range p.roots.list {
+	real := path.Join(e.root.base, e.full())
+	for _, one := range e.roots.list {
 		if sameHostName(one.real, real) {
-			return true
+			return Path{}, fault.New(fault.Forbidden, shown(e.words)+" is an allowed directory of its own", "Leave it and what it is in where they are").
+				With("path", e.words)
 		}
 	}
-	return false
+	return e, nil
 }
 
 // LendDir is the descriptor of the directory, which stays open until giveBack is called,
@@ -96,7 +101,7 @@ func (p Path) openAbove() (d *Dir, entry Path, err error) {
 	up := p
 	if p.root != nil && p.refused == nil {
 		if p.rel == "." {
-			return nil, p, p.wrongKind(Directory)
+			return nil, p, p.wrongKind(Directory, nil)
 		}
 		up.rel = path.Dir(p.rel)
 		up.fileOnly = false // p was judged with all that is above it
@@ -119,43 +124,4 @@ func (p Path) openAbove() (d *Dir, entry Path, err error) {
 		return nil, p, err
 	}
 	return d, entry, nil
-}
-
-// elsewhere is the path that p, an entry of d, stands for where it is a link that
-// may be followed, or is only there in its other Unicode normal form.
-func (p Path) elsewhere(d *Dir) (next Path, moved bool, err error) {
-	info, err := p.infoIn(d)
-	switch {
-	case problemOf(err) == missing:
-		next, moved = p.respelled()
-		return next, moved, nil
-	case err != nil:
-		return p, false, p.explain(err)
-	case info.Type == Symlink:
-		next, err = p.follow(fault.Forbidden)
-		return next, true, err
-	}
-	return p, false, nil
-}
-
-// otherwiseSpelled is elsewhere without the links.
-func (p Path) otherwiseSpelled(d *Dir) (next Path, moved bool, err error) {
-	_, err = p.infoIn(d)
-	switch {
-	case problemOf(err) == missing:
-		next, moved = p.respelled()
-		return next, moved, nil
-	case err != nil:
-		return p, false, p.explain(err)
-	}
-	return p, false, nil
-}
-
-// infoIn describes p, an entry of d.
-func (p Path) infoIn(d *Dir) (info Info, err error) {
-	err = d.self.use(func(fd descriptor) error {
-		info, err = infoOfEntry(fd, path.Base(p.rel))
-		return err
-	})
-	return info, err
 }

@@ -1,9 +1,11 @@
 package confine
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/multiollama/mcp-server/shared/fault"
@@ -126,7 +128,11 @@ func withoutLinks(abs string, guarded []string) (string, error) {
 			at = next
 			continue
 		}
-		if links++; links > maxLinks || within(at, guarded) {
+		inside := func(dir string) bool {
+			_, ok := beneath(cleanHost(dir), cleanHost(at))
+			return ok
+		}
+		if links++; links > maxLinks || slices.ContainsFunc(guarded, inside) {
 			return "", errGuarded
 		}
 		target, err := os.Readlink(next)
@@ -141,21 +147,7 @@ func withoutLinks(abs string, guarded []string) (string, error) {
 	return at, nil
 }
 
-// within reports whether path is one of dirs or lies in one.
-func within(path string, dirs []string) bool {
-	for _, dir := range dirs {
-		if _, ok := beneath(cleanHost(dir), cleanHost(path)); ok {
-			return true
-		}
-	}
-	return false
-}
-
-const errGuarded = guardedError("a symbolic link inside a directory that commands may change")
-
-type guardedError string
-
-func (e guardedError) Error() string { return string(e) }
+var errGuarded = errors.New("a symbolic link inside a directory that commands may change")
 
 func whyUnresolved(err error) string {
 	if err == errGuarded {

@@ -10,28 +10,14 @@ import (
 
 // hold opens what has no links left in its name.
 func hold(name, real string) (*Grant, error) {
-	fd, err := openReal(real)
+	fd, err := openReal(real, wantInfo)
 	if err != nil {
 		return nil, err
 	}
-	return held(name, real, fd)
+	return newGrant(name, real, fd)
 }
 
-// openReal opens whatever a name without links leads to; a link is an error.
-func openReal(real string) (int, error) {
-	fd, err := openat2(unix.AT_FDCWD, real, wantInfo, unix.RESOLVE_NO_SYMLINKS)
-	if !lacksOpenat2(err) || real == "/" {
-		return fd, err
-	}
-	top, err := openat(unix.AT_FDCWD, "/", stepFlags)
-	if err != nil {
-		return -1, err
-	}
-	defer unix.Close(top)
-	return walk(top, real[1:], wantInfo)
-}
-
-func held(name, real string, fd int) (*Grant, error) {
+func newGrant(name, real string, fd int) (*Grant, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		unix.Close(fd)
@@ -44,15 +30,14 @@ func held(name, real string, fd int) (*Grant, error) {
 	return &Grant{name: name, real: real, id: [2]uint64{st.Dev, st.Ino}, held: os.NewFile(uintptr(fd), real)}, nil
 }
 
-func (one *root) grant(by mechanism) (g *Grant, err error) {
-	err = one.kept.use(func(d descriptor) error {
+func (one *root) grant(by mechanism) (*Grant, error) {
+	return use(one.kept, func(d descriptor) (*Grant, error) {
 		fd, err := openBeneath(d, one.prefix, wantInfo|unix.O_DIRECTORY, by)
-		if err == nil {
-			g, err = held(one.name, one.real, fd)
+		if err != nil {
+			return nil, err
 		}
-		return err
+		return newGrant(one.name, one.real, fd)
 	})
-	return g, err
 }
 
 // Check refuses a grant whose name leads to something else by now: the thing was
@@ -63,7 +48,7 @@ func (g *Grant) Check() error {
 	}
 	moved := fault.New(fault.OutsideAllowed, shown(g.name)+" was moved, removed or replaced since it was allowed",
 		"Put it back, or ask the person who runs this server to restart it").With("path", g.name)
-	fd, err := openReal(g.real)
+	fd, err := openReal(g.real, wantInfo)
 	if err != nil {
 		return moved.Because(err)
 	}

@@ -65,3 +65,23 @@ func typeOf(mode fs.FileMode) Type {
 	}
 	return Other
 }
+
+// Stamp is what tells one version of a file or directory from another: as long as it
+// stays the same so does what is there, as far as time stamps can tell. That of a
+// directory changes when an entry comes, goes or is renamed. Times are in nanoseconds
+// since 1970.
+type Stamp struct {
+	Dev, Ino          uint64
+	Size              int64
+	Modified, Changed int64
+}
+
+// SameFile says that both are of one file or directory, in whatever versions.
+func (s Stamp) SameFile(other Stamp) bool { return s.Dev == other.Dev && s.Ino == other.Ino }
+
+// Local says that d lies in a file system of this machine that is known to change the
+// stamp of what is changed, and to tell the new one at once. False means not known.
+func (d *Dir) Local() bool { return d.place.local }
+
+// Local is [Dir.Local] of the file that is open.
+func (r *Reader) Local() bool { return r.open && r.file.place.local }

@@ -1,7 +1,7 @@
 package confine
 
 import (
-	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,9 +19,13 @@ const (
 	stepFlags     = unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 )
 
-func openat2(d int, name string, flags int, resolve uint64) (int, error) {
+func openat2(d int, name string, flags int, resolve uint64) (fd int, err error) {
 	how := unix.OpenHow{Flags: uint64(flags), Resolve: resolve}
-	return openAgain(func() (int, error) { return unix.Openat2(d, name, &how) })
+	for busy := 0; ; {
+		if fd, err = unix.Openat2(d, name, &how); !retry(err, &busy) {
+			return fd, err
+		}
+	}
 }
 
 // lacksOpenat2 is true for a kernel without openat2 and for a seccomp filter that
@@ -38,10 +42,13 @@ func bestMechanism(d descriptor) mechanism {
 	return byKernel
 }
 
-// openRoot opens a directory whose name has no links left in it: if one is there
-// after all, it was put there meanwhile, and is refused.
-func openRoot(real string) (descriptor, error) {
-	fd, err := openat2(unix.AT_FDCWD, real, wantInfo|unix.O_DIRECTORY, unix.RESOLVE_NO_SYMLINKS)
+// openRoot opens a directory whose name has no links left in it.
+func openRoot(real string) (descriptor, error) { return openReal(real, wantInfo|unix.O_DIRECTORY) }
+
+// openReal opens what a name without links leads to: if there is one in it after all, it
+// was put there meanwhile, and is refused.
+func openReal(real string, flags int) (descriptor, error) {
+	fd, err := openat2(unix.AT_FDCWD, real, flags, unix.RESOLVE_NO_SYMLINKS)
 	if !lacksOpenat2(err) {
 		return fd, err
 	}
@@ -49,8 +56,8 @@ func openRoot(real string) (descriptor, error) {
 	if err != nil || real == "/" {
 		return top, err
 	}
-	defer func() { _ = release(top) }()
-	return walk(top, strings.TrimPrefix(real, "/"), wantInfo|unix.O_DIRECTORY)
+	defer unix.Close(top)
+	return walk(top, real[1:], flags)
 }
 
 // openBeneath opens rel beneath d without following any link.
@@ -63,3 +70,62 @@ func openBeneath(d descriptor, rel string, flags int, by mechanism) (descriptor,
 
 // direntName is where the name of a directory entry begins (getdents64(2)).
 const direntName = 19
+
+// infoBeneath describes rel beneath d without opening it for anything.
+func infoBeneath(d descriptor, rel string, by mechanism) (Info, error) {
+	fd, err := openBeneath(d, rel, wantInfo, by)
+	if err != nil {
+		return Info{}, err
+	}
+	defer func() { _ = release(fd) }()
+	info, err := infoOf(fd)
+	if info.Type == Symlink { // O_PATH with O_NOFOLLOW opens the link itself
+		return Info{}, unix.ELOOP
+	}
+	return info, err
+}
+
+func infoOf(fd descriptor) (Info, error) { return statx(fd, "", unix.AT_EMPTY_PATH) }
+
+func infoOfEntry(d descriptor, name string) (Info, error) {
+	return statx(d, name, unix.AT_SYMLINK_NOFOLLOW)
+}
+
+func statx(d int, name string, flags int) (Info, error) {
+	var st unix.Statx_t
+	err := unix.Statx(d, name, flags|unix.AT_NO_AUTOMOUNT, unix.STATX_BASIC_STATS|unix.STATX_BTIME, &st)
+	if err == unix.ENOSYS || err == unix.EPERM { // before Linux 4.11, or a filter that does not know it
+		return oldStat(d, name, flags)
+	}
+	if err != nil {
+		return Info{}, err
+	}
+	info := Info{
+		Mode:     fileMode(uint32(st.Mode)),
+		Size:     int64(st.Size),
+		Modified: time.Unix(st.Mtime.Sec, int64(st.Mtime.Nsec)),
+		Accessed: time.Unix(st.Atime.Sec, int64(st.Atime.Nsec)),
+		Changed:  time.Unix(st.Ctime.Sec, int64(st.Ctime.Nsec)),
+		Links:    uint64(st.Nlink),
+	}
+	if st.Mask&unix.STATX_BTIME != 0 {
+		info.Created = time.Unix(st.Btime.Sec, int64(st.Btime.Nsec))
+	}
+	return info.identified(unix.Mkdev(st.Dev_major, st.Dev_minor), st.Ino), nil
+}
+
+func oldStat(d int, name string, flags int) (Info, error) {
+	var st unix.Stat_t
+	if err := unix.Fstatat(d, name, &st, flags); err != nil {
+		return Info{}, err
+	}
+	info := Info{
+		Mode:     fileMode(st.Mode),
+		Size:     st.Size,
+		Modified: time.Unix(st.Mtim.Unix()),
+		Accessed: time.Unix(st.Atim.Unix()),
+		Changed:  time.Unix(st.Ctim.Unix()),
+		Links:    uint64(st.Nlink),
+	}
+	return info.identified(uint64(st.Dev), st.Ino), nil
+}

@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"net/url"
 	"path"
 	"path/filepath"
 	"slices"
@@ -24,7 +25,7 @@ const maxName = 32 << 10
 func (r *Roots) Parse(name string) (Path, error) {
 	s, err := r.spell(name)
 	if err != nil {
-		return Path{}, err.With("path", name)
+		return Path{}, about(name, err)
 	}
 	p, ok := r.place(s)
 	if !ok {
@@ -63,18 +64,33 @@ type spelling struct {
 	rel   string
 }
 
-func (r *Roots) spell(name string) (spelling, *fault.Error) {
+// spell reads a name and looks at no file.
+func (r *Roots) spell(name string) (spelling, error) {
 	if err := checkName(name); err != nil {
 		return spelling{}, err
 	}
 	text, isURI, err := fromURI(name)
+	if err == nil {
+		text, err = hostSpelling(text)
+	}
 	if err != nil {
 		return spelling{}, err
 	}
-	if text, err = hostSpelling(text); err != nil {
-		return spelling{}, err
+
+	var s spelling
+	if full := r.expandHome(text); full != text {
+		s.words, s.abs = path.Clean(text), cleanHost(full)
+		if !strings.HasPrefix(s.words, "~") { // ~/.. and further up
+			s.words = s.abs
+		}
+	} else if isAbsolute(text) {
+		s.abs = cleanHost(text)
+		s.words = s.abs
+	} else {
+		s.rel = path.Clean(text)
+		s.words = relativeWords(s.rel)
 	}
-	s := r.sort(text)
+
 	if isURI && s.abs == "" {
 		return spelling{}, malformed("a file: URI needs an absolute path", "Write file:///directory/file")
 	}
@@ -85,21 +101,56 @@ func (r *Roots) spell(name string) (spelling, *fault.Error) {
 	return s, nil
 }
 
-// sort tells absolute names from relative ones. In text, slashes separate.
-func (r *Roots) sort(text string) spelling {
-	if full := r.expandHome(text); full != text {
-		words, abs := path.Clean(text), cleanHost(full)
-		if !strings.HasPrefix(words, "~") { // ~/.. and further up
-			words = abs
+// fromURI reads a file: URI (RFC 8089) as the path it names, percent-decoded. Any
+// other name is returned as it is; other schemes are refused, since
+// https://host/x is no file here and would only be "not found".
+func fromURI(name string) (text string, isURI bool, err error) {
+	scheme, rest, found := strings.Cut(name, ":")
+	if !found || !strings.EqualFold(scheme, "file") {
+		if found && isScheme(scheme) && strings.HasPrefix(rest, "//") {
+			return "", false, malformed("only file: URIs name files here, not "+strings.ToLower(scheme)+":", "Use a path or a file: URI")
 		}
-		return spelling{words: words, abs: abs}
+		return name, false, nil
 	}
-	if isAbsolute(text) {
-		abs := cleanHost(text)
-		return spelling{words: abs, abs: abs}
+	if after, has := strings.CutPrefix(rest, "//"); has {
+		host, path, _ := strings.Cut(after, "/")
+		if host != "" && !strings.EqualFold(host, "localhost") {
+			return "", true, malformed("the file: URI names another host", "Write file:///directory/file")
+		}
+		rest = "/" + path
 	}
-	rel := path.Clean(text)
-	return spelling{words: relativeWords(rel), rel: rel}
+	if strings.ContainsAny(rest, "?#") {
+		return "", true, malformed("a file: URI has no query and no fragment", "Write ? as %3F and # as %23")
+	}
+	text, cause := url.PathUnescape(rest)
+	if cause != nil {
+		return "", true, fault.New(fault.ParamMalformed, "the file: URI has a bad percent-encoding", "Write % as %25").Because(cause)
+	}
+	if hasControl(text) {
+		return "", true, malformed("the file: URI contains an encoded control character", "Remove it from the path")
+	}
+	return dropDriveSlash(text), true, nil
+}
+
+// isScheme is the syntax of RFC 3986, section 3.1, for two characters and more: one
+// is a drive letter.
+func isScheme(s string) bool {
+	for i, c := range s {
+		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
+		if !letter && (i == 0 || !strings.ContainsRune("0123456789+-.", c)) {
+			return false
+		}
+	}
+	return len(s) > 1
+}
+
+// URI is the file: URI (RFC 8089) of the path. [Roots.Parse] reads it back.
+func (p Path) URI() string {
+	abs := filepath.ToSlash(p.Abs())
+	if !strings.HasPrefix(abs, "/") {
+		abs = "/" + abs // C:/x on Windows
+	}
+	return (&url.URL{Scheme: "file", Path: abs}).String()
 }
 
 // relativeWords is rel so that it reads as the same path again: without ./ in
@@ -132,13 +183,21 @@ func (r *Roots) expandHome(text string) string {
 	return text
 }
 
-// place finds the allowed directory for a spelling.
+// place finds the allowed directory for a spelling: for a relative one, the first in
+// which it exists, else the first.
 func (r *Roots) place(s spelling) (Path, bool) {
 	if len(r.list) == 0 {
 		return Path{}, false
 	}
 	if s.abs == "" && s.rel != ".." && !strings.HasPrefix(s.rel, "../") {
-		return Path{roots: r, root: r.firstWith(s.rel), rel: s.rel, words: s.words}, true
+		p := Path{roots: r, root: r.list[0], rel: s.rel, words: s.words}
+		for i := 0; len(r.list) > 1 && i < len(r.list); i++ { // a single one needs no look
+			if in := (Path{roots: r, root: r.list[i], rel: s.rel, words: s.rel}); in.exists() {
+				p.root = in.root
+				break
+			}
+		}
+		return p, true
 	}
 	abs := s.abs
 	if abs == "" {
@@ -148,21 +207,9 @@ func (r *Roots) place(s spelling) (Path, bool) {
 	return Path{roots: r, root: in, rel: rel, words: s.words}, ok
 }
 
-// firstWith is the first allowed directory in which rel exists, else the first.
-func (r *Roots) firstWith(rel string) *root {
-	if len(r.list) > 1 {
-		for _, one := range r.list {
-			if (Path{roots: r, root: one, rel: rel, words: rel}).exists() {
-				return one
-			}
-		}
-	}
-	return r.list[0]
-}
-
 func hasDotDot(text string) bool { return slices.Contains(strings.Split(text, "/"), "..") }
 
-func checkName(name string) *fault.Error {
+func checkName(name string) error {
 	switch {
 	case name == "":
 		return fault.New(fault.ParamInvalid, "the path is empty", "Name a file or directory; . is the allowed directory itself")
@@ -177,4 +224,7 @@ func checkName(name string) *fault.Error {
 // hasControl finds NUL, line breaks, escape and the other characters of category Cc.
 func hasControl(s string) bool { return strings.IndexFunc(s, unicode.IsControl) >= 0 }
 
-func malformed(msg, do string) *fault.Error { return fault.New(fault.ParamMalformed, msg, do) }
+func malformed(msg, do string) error { return fault.New(fault.ParamMalformed, msg, do) }
+
+// about is a refusal of a path, which its details name.
+func about(path string, err error) error { return fault.From(err).With("path", path) }

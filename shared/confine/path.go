@@ -4,8 +4,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-
-	"github.com/multiollama/mcp-server/shared/fault"
 )
 
 // Path is a name beneath an allowed directory. Only [Roots.Parse] and [Path.Child]
@@ -14,11 +12,11 @@ import (
 type Path struct {
 	roots    *Roots
 	root     *root
-	rel      string       // from root; clean, without "..", in slash form
-	words    string       // in the caller's own words
-	fileOnly bool         // an exception of the deny rules: no directory may be opened here
-	followed bool         // a link was followed: words and rel are no longer parallel
-	refused  *fault.Error // what Child found wrong; every open returns it
+	rel      string // from root; clean, without "..", in slash form
+	words    string // in the caller's own words
+	fileOnly bool   // an exception of the deny rules: no directory may be opened here
+	followed bool   // a link was followed: words and rel are no longer parallel
+	refused  error  // what Child found wrong; every open returns it
 }
 
 // String is the path in the caller's own words, cleaned: "." or "src/a.go", and
@@ -66,20 +64,23 @@ func (p Path) Child(name string) Path {
 		return c
 	}
 	if name == "" || name == "." || name == ".." || separated(name) {
-		c.refused = malformed("the name "+shown(name)+" is not a single component", "Name one entry of the directory").With("path", name)
+		c.refused = about(name, malformed("the name "+shown(name)+" is not a single component", "Name one entry of the directory"))
 		return c
 	}
 	c.rel, c.words = joinRel(p.rel, name), joinWords(p.words, name)
-	if err := checkName(name); err != nil {
-		c.refused = err.With("path", c.words)
-	} else if err := checkComponent(name); err != nil {
-		c.refused = err.With("path", c.words)
-	} else if p.fileOnly {
+	err := checkName(name)
+	if err == nil {
+		err = checkComponent(name)
+	}
+	switch {
+	case err != nil:
+		c.refused = about(c.words, err)
+	case p.fileOnly:
 		c.refused = c.denied()
-	} else if p.spares(name) {
+	case p.spares(name):
 		c.fileOnly = false
-	} else if err := c.judgeLast(); err != nil {
-		c.refused = fault.From(err)
+	default:
+		c.refused = c.judgeLast()
 	}
 	return c
 }
@@ -166,10 +167,6 @@ func (p Path) exists() bool {
 
 // full is the way from the kept directory.
 func (p Path) full() string { return path.Join(p.root.prefix, p.rel) }
-
-func (p Path) attempt(use func(descriptor, Path) error) error {
-	return p.root.kept.use(func(d descriptor) error { return use(d, p) })
-}
 
 // regular keeps fd when it is a regular file and closes it when it is not.
 func regular(fd descriptor, name string) (*os.File, Info, error) {

@@ -51,6 +51,16 @@ func (p Path) reach(use func(descriptor, Path) error) (Path, error) {
 	}
 }
 
+// attempt runs use on p as it is.
+func (p Path) attempt(use func(descriptor, Path) error) error {
+	d, err := p.root.kept.hold()
+	if err != nil {
+		return err
+	}
+	defer p.root.kept.let()
+	return use(d, p)
+}
+
 // follow is the path that the first link on the way of p leads to.
 func (p Path) follow(cause error) (Path, error) {
 	o := p.survey()
@@ -66,7 +76,9 @@ func (p Path) follow(cause error) (Path, error) {
 	}
 	in, rel, ok := p.roots.find(target)
 	if !ok {
-		return p, p.leadsOutside(o)
+		link := p.linkWords(o)
+		return p, fault.New(fault.OutsideAllowed, "the symbolic link "+shown(link)+" leads outside the allowed directories",
+			p.roots.whereInstead()).With("link", link).With("path", p.words)
 	}
 	next := Path{roots: p.roots, root: in, rel: rel, words: p.words, followed: true}
 	if err := next.judge(); err != nil {
@@ -80,30 +92,21 @@ func (p Path) follow(cause error) (Path, error) {
 // a link itself, the kernel and a lexical reading would not mean the same file.
 func (p Path) targetOf(o obstacle) (string, bool) {
 	text, err := hostSpelling(o.target)
-	if err != nil || text == "" || hasControl(text) || dotDotAfterName(text) {
+	if err != nil || text == "" || hasControl(text) {
 		return "", false
+	}
+	name := false
+	for _, c := range strings.Split(text, "/") {
+		if name && c == ".." {
+			return "", false
+		}
+		name = name || c != "" && c != "." && c != ".."
 	}
 	way := strings.Split(p.full(), "/")
 	if !isAbsolute(text) {
 		text = path.Join(p.root.base, path.Join(way[:o.at]...), text)
 	}
 	return cleanHost(path.Join(append([]string{text}, way[o.at+1:]...)...)), true
-}
-
-func dotDotAfterName(text string) bool {
-	name := false
-	for _, c := range strings.Split(text, "/") {
-		switch c {
-		case "", ".":
-		case "..":
-			if name {
-				return true
-			}
-		default:
-			name = true
-		}
-	}
-	return false
 }
 
 // obstacle is the first component on the way that is a link or missing.
@@ -139,43 +142,33 @@ func (p Path) respelled() (Path, bool) {
 	return p, changed
 }
 
+// otherForm is p with component i of full in its other normal form.
 func (p Path) otherForm(i int) (Path, bool) {
-	i -= len(strings.Split(p.full(), "/")) - len(strings.Split(p.rel, "/")) // from kept to rel
 	way := strings.Split(p.rel, "/")
+	i -= len(strings.Split(p.full(), "/")) - len(way) // from kept to rel
 	if i < 0 {
 		return p, false
 	}
 	var found []Path
 	for _, form := range []norm.Form{norm.NFC, norm.NFD} {
-		if other := form.String(way[i]); other != way[i] {
-			if next := p.withComponent(i, other); next.present(i) {
-				found = append(found, next)
-			}
+		other := form.String(way[i])
+		if other == way[i] {
+			continue
+		}
+		next, upTo := p, p
+		upTo.rel = strings.Join(append(slices.Clone(way[:i]), other), "/")
+		next.rel = strings.Join(append([]string{upTo.rel}, way[i+1:]...), "/")
+		words := strings.Split(p.words, "/")
+		if j := i - len(way) + len(words); !p.followed && j >= 0 && words[j] == way[i] { // as far as they are parallel
+			words[j] = other
+			next.words = strings.Join(words, "/")
+		}
+		if upTo.survey().kind != missing {
+			found = append(found, next)
 		}
 	}
 	if len(found) != 1 {
 		return p, false
 	}
 	return found[0], true
-}
-
-// present says whether the way is free of missing names up to component i of rel.
-func (p Path) present(i int) bool {
-	p.rel = strings.Join(strings.Split(p.rel, "/")[:i+1], "/")
-	return p.survey().kind != missing
-}
-
-// withComponent is p with another spelling of component i of rel, in its words too
-// as far as they are parallel.
-func (p Path) withComponent(i int, name string) Path {
-	way := strings.Split(p.rel, "/")
-	words := strings.Split(p.words, "/")
-	if j := i - len(way) + len(words); !p.followed && j >= 0 && words[j] == way[i] {
-		words = slices.Clone(words)
-		words[j] = name
-		p.words = strings.Join(words, "/")
-	}
-	way[i] = name
-	p.rel = strings.Join(way, "/")
-	return p
 }

@@ -78,12 +78,12 @@ func (d *Dir) open(name string, r *Reader) error {
 	if err := d.admits(name); err != nil {
 		return err
 	}
-	err := d.self.use(func(at descriptor) error {
+	_, err := use(&d.self, func(at descriptor) (descriptor, error) {
 		fd, where, err := d.place.openEntry(at, name, wantFile)
-		if err != nil {
-			return err
+		if err == nil {
+			err = r.take(fd, where)
 		}
-		return r.take(fd, where)
+		return fd, err
 	})
 	switch {
 	case err == nil:

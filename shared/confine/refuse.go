@@ -71,7 +71,7 @@ func (r *Roots) whereInstead() string {
 }
 
 // denied is the refusal of what the deny rules name, whether it exists or not.
-func (p Path) denied() *fault.Error {
+func (p Path) denied() error {
 	return fault.New(fault.OutsideAllowed, "the path "+shown(p.words)+" is denied by this server's configuration",
 		"Work without it, or ask the person who runs this server").With("path", p.words).With("denied", true)
 }
@@ -80,12 +80,6 @@ func (p Path) linkRefused(o obstacle, cause error) error {
 	link := p.linkWords(o)
 	return fault.New(fault.Forbidden, "the path goes through the symbolic link "+shown(link),
 		"Name the file itself, without the link").With("link", link).With("path", p.words).Because(cause)
-}
-
-func (p Path) leadsOutside(o obstacle) error {
-	link := p.linkWords(o)
-	return fault.New(fault.OutsideAllowed, "the symbolic link "+shown(link)+" leads outside the allowed directories",
-		p.roots.whereInstead()).With("link", link).With("path", p.words)
 }
 
 func (p Path) tooManyLinks(cause error) error {
@@ -129,51 +123,87 @@ func (p Path) explain(err error) error {
 		return f
 	}
 	if t, ok := errors.AsType[wrongType](err); ok {
-		return p.wrongKind(Type(t)).Because(err)
+		return p.wrongKind(Type(t), err)
 	}
 	switch problemOf(err) {
 	case outside:
 		return p.roots.outside(p.words)
 	case special:
-		return p.wrongKind(Other).Because(err)
-	case throughFile:
-		return p.noDirectory(err)
+		return p.wrongKind(Other, err)
+	case throughFile: // the path is no directory, or goes through a file
+		var info Info
+		failed := p.attempt(func(d descriptor, at Path) (err error) {
+			info, err = infoBeneath(d, at.full(), p.roots.by)
+			return err
+		})
+		if failed == nil && info.Type != Directory {
+			return p.wrongKind(info.Type, err)
+		}
+		return fault.New(fault.ParamInvalid, "the path "+shown(p.words)+" goes through a file as if it were a directory",
+			"List the parent directory to see what is there").With("path", p.words).Because(err)
 	}
-	return fault.From(err).With("path", p.words)
+	return about(p.words, err)
 }
 
-// noDirectory tells a path that is no directory from one that goes through a file.
-func (p Path) noDirectory(cause error) error {
-	var info Info
-	err := p.attempt(func(d descriptor, at Path) (err error) {
-		info, err = infoBeneath(d, at.full(), p.roots.by)
-		return err
-	})
-	if err == nil && info.Type != Directory {
-		return p.wrongKind(info.Type).Because(cause)
-	}
-	return fault.New(fault.ParamInvalid, "the path "+shown(p.words)+" goes through a file as if it were a directory",
-		"List the parent directory to see what is there").With("path", p.words).Because(cause)
-}
-
-func (p Path) wrongKind(t Type) *fault.Error {
-	e := fault.New(fault.ParamInvalid, shown(p.words)+" is neither a regular file nor a directory", "Name a regular file")
+func (p Path) wrongKind(t Type, cause error) error {
+	msg, do := shown(p.words)+" is neither a regular file nor a directory", "Name a regular file"
 	switch t {
 	case Directory:
-		e = fault.New(fault.ParamInvalid, shown(p.words)+" is a directory, not a file", "List it, or name a file in it")
+		msg, do = shown(p.words)+" is a directory, not a file", "List it, or name a file in it"
 	case File:
-		e = fault.New(fault.ParamInvalid, shown(p.words)+" is a file, not a directory", "Read it, or name a directory")
+		msg, do = shown(p.words)+" is a file, not a directory", "Read it, or name a directory"
 	}
-	return e.With("path", p.words).With("type", t.String())
+	return fault.New(fault.ParamInvalid, msg, do).With("path", p.words).With("type", t.String()).Because(cause)
 }
 
 func (p Path) notFound(cause error) error {
 	e := fault.New(fault.NotFound, "there is no "+shown(p.words), "List the parent directory to see what is there").
 		With("path", p.words).Because(cause)
-	near, ok := p.nearest()
-	if !ok {
+	near := p.nearest()
+	if near == "" {
 		return e
 	}
 	e.Do = "Did you mean " + shown(near) + "? If not, list the parent directory to see what is there"
 	return e.With("did_you_mean", near)
+}
+
+// nearest is the path, in the caller's words, of the name that is there where p has a
+// missing one and differs from it by a slip of the hand; "" where none does. What is
+// denied is never suggested.
+func (p Path) nearest() string {
+	const (
+		maxCandidates = 2000 // names of the parent directory that are looked at
+		maxCandidate  = 64   // bytes; the comparison is quadratic
+	)
+	o := p.survey()
+	full, way := strings.Split(p.full(), "/"), strings.Split(p.rel, "/")
+	i := o.at - len(full) + len(way)
+	if o.kind != missing || p.followed || i < 0 || len(full[o.at]) > maxCandidate {
+		return ""
+	}
+	parent := p
+	parent.rel, parent.words = path.Clean(path.Join(way[:i]...)), p.wordsUpTo(len(full)-o.at)
+	d, err := parent.OpenDir()
+	if err != nil {
+		return ""
+	}
+	defer d.Close()
+	var names []string
+	for seen := 0; seen < maxCandidates; {
+		entries, err := d.Next(256)
+		for _, e := range entries {
+			if len(e.Name) <= maxCandidate && !hasControl(e.Name) {
+				names = append(names, e.Name)
+			}
+		}
+		if seen += len(entries); err != nil {
+			break
+		}
+	}
+	n := utf8.RuneCountInString(full[o.at])
+	best := fault.Nearest(full[o.at], names, 1+min(n-1, 1+n/5, 3), strings.ToLower) // in a single letter no slip is forgiven
+	if best == "" {
+		return ""
+	}
+	return joinWords(parent.words, best)
 }

@@ -2,7 +2,9 @@ package confine
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -68,4 +70,66 @@ func (s *Scope) Narrow(dirs []string) (*Scope, error) {
 		return nil, err
 	}
 	return NewScope(narrow, s.client), nil
+}
+
+// Narrow is what r and dirs have in common: where a directory of dirs lies beneath
+// an allowed one, it; where it contains an allowed one, that. It is never wider
+// than r: / and file:/// give r back, and nothing in common, or no dirs, gives a
+// Roots that refuses every name. Each of dirs is an absolute path, ~/…, or a file:
+// URI; one that cannot be read is fault.ParamMalformed. The deny rules and all
+// options stay, and stay relative to the directories of r.
+//
+// The result shares the open directories of r and ends with it; a directory of
+// dirs that is missing now or swapped for a link later is refused by the open, as
+// any other path is.
+func (r *Roots) Narrow(dirs []string) (*Roots, error) {
+	n := &Roots{rules: r.rules, opts: r.opts, home: r.home, by: r.by, buffers: r.buffers}
+	for _, dir := range dirs {
+		reader := Roots{home: r.home} // RelativeOnly is a rule for paths in calls, not for these
+		s, err := reader.spell(dir)
+		if err == nil && s.abs == "" {
+			err = malformed("the root "+shown(dir)+" is not absolute", "Write file:///directory")
+		}
+		if err != nil {
+			return nil, about(dir, err)
+		}
+		real := realName(s.abs)
+		for _, one := range r.list {
+			part, ok := one.part(s.abs, real)
+			same := func(have *root) bool { return have.kept == part.kept && have.prefix == part.prefix }
+			if ok && !slices.ContainsFunc(n.list, same) {
+				n.list = append(n.list, part)
+			}
+		}
+	}
+	return n, nil
+}
+
+// realName is name without links where it can be told, else name. It only decides
+// which part of an allowed directory is meant; the open is still the check.
+func realName(name string) string {
+	real, err := filepath.EvalSymlinks(filepath.FromSlash(name))
+	if err != nil {
+		return name
+	}
+	return cleanHost(real)
+}
+
+// part is the smaller of the allowed directory and the one called name, really real, if
+// one is in the other.
+func (one *root) part(name, real string) (*root, bool) {
+	for _, pair := range [][2]string{{one.real, real}, {one.name, name}} {
+		if _, ok := beneath(pair[1], pair[0]); ok {
+			return one, true
+		}
+	}
+	rel, ok := beneath(one.real, real)
+	if !ok && real == name { // it does not exist yet: go by its name
+		rel, ok = beneath(one.name, name)
+	}
+	if !ok {
+		return nil, false
+	}
+	full := Path{root: one, rel: rel}.full()
+	return &root{name: name, real: strings.TrimSuffix(one.real, "/") + "/" + rel, kept: one.kept, base: one.base, prefix: full}, true
 }

@@ -94,19 +94,10 @@ func newSieves(names, paths []string) (*sieves, error) {
 			s.entries.add(name)
 			last = append(last, name)
 		default:
-			s.dirs.addPath(dir)
+			s.dirs.add(dir[strings.LastIndexByte(dir, '/')+1:])
 		}
 	}
 	var err error
 	s.entries.last, err = glob.CompileFoldAny(last...)
 	return s, err
-}
-
-// addPath makes the sieve hold back what a pattern of a path may name.
-func (s *sieve) addPath(pattern string) {
-	if name := pattern[strings.LastIndexByte(pattern, '/')+1:]; name != "" {
-		s.add(name)
-		return
-	}
-	s.all = true
 }

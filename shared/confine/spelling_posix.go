@@ -2,11 +2,7 @@
 
 package confine
 
-import (
-	"strings"
-
-	"github.com/multiollama/mcp-server/shared/fault"
-)
+import "strings"
 
 // separators may not stand in the name of one component.
 const separators = "/"
@@ -14,7 +10,7 @@ const separators = "/"
 // hostSpelling refuses what is a path only on Windows: C:\x, C:/x, \\server\share,
 // \\?\ and \\.\. Here C:\x would be one strange file name, and a model that writes
 // it does not mean that.
-func hostSpelling(text string) (string, *fault.Error) {
+func hostSpelling(text string) (string, error) {
 	drive := len(text) > 2 && text[1] == ':' && (text[2] == '\\' || text[2] == '/') && isScheme("x"+text[:1])
 	if drive || strings.HasPrefix(text, `\\`) {
 		return "", malformed("the path "+shown(text)+" is a Windows path, and this is not Windows", "Use a path with forward slashes")
@@ -23,7 +19,7 @@ func hostSpelling(text string) (string, *fault.Error) {
 }
 
 // checkComponent finds nothing more to refuse in a name without slashes.
-func checkComponent(string) *fault.Error { return nil }
+func checkComponent(string) error { return nil }
 
 // denySpelling is a deny pattern in slash form.
 func denySpelling(text string) string { return text }

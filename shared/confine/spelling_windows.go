@@ -3,8 +3,6 @@ package confine
 import (
 	"path/filepath"
 	"strings"
-
-	"github.com/multiollama/mcp-server/shared/fault"
 )
 
 // separators may not stand in the name of one component; a colon would name a
@@ -15,7 +13,7 @@ const separators = `/\:`
 // relative to a drive (C:x) or to the current drive (\x), alternate streams,
 // reserved names (NUL, COM1), trailing dots and spaces, and short names (GIT~1):
 // all of them second names of something a rule may speak of.
-func hostSpelling(text string) (string, *fault.Error) {
+func hostSpelling(text string) (string, error) {
 	text = filepath.ToSlash(text)
 	if strings.HasPrefix(text, "//?/") || strings.HasPrefix(text, "//./") || strings.HasPrefix(text, "/??/") {
 		return "", malformed("the path "+shown(text)+" is a device path", `Use a path such as C:\directory\file`)
@@ -37,15 +35,11 @@ func hostSpelling(text string) (string, *fault.Error) {
 	return text, nil
 }
 
-func checkComponent(c string) *fault.Error {
-	if plainComponent(c) {
+func checkComponent(c string) error {
+	if filepath.IsLocal(c) && !strings.ContainsAny(c, `:*?"<>|`) && strings.TrimRight(c, ". ") == c && !isShortName(c) {
 		return nil
 	}
 	return malformed("the name "+shown(c)+" is not a plain file name on Windows", "Use the file's long name")
-}
-
-func plainComponent(c string) bool {
-	return filepath.IsLocal(c) && !strings.ContainsAny(c, `:*?"<>|`) && strings.TrimRight(c, ". ") == c && !isShortName(c)
 }
 
 // isShortName finds the ~1 of an 8.3 name.

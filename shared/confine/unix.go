@@ -7,6 +7,8 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -49,7 +51,7 @@ func survey(d descriptor, _ string, rel string) obstacle {
 		case err != nil:
 			return obstacle{}
 		case st.Mode&unix.S_IFMT == unix.S_IFLNK:
-			if target := readLink(at, name); target != "" {
+			if target, err := linkOf(at, name); err == nil && target != "" {
 				return obstacle{kind: throughLink, at: i, target: target}
 			}
 			return obstacle{} // it is none any more
@@ -64,15 +66,6 @@ func survey(d descriptor, _ string, rel string) obstacle {
 		at = next
 	}
 	return obstacle{}
-}
-
-// readLink is the text of a link, "" if it is none.
-func readLink(d descriptor, name string) string {
-	text, err := linkOf(d, name)
-	if err != nil {
-		return ""
-	}
-	return text
 }
 
 // linkOf is the text of a link. It is shorter than PATH_MAX: what fills the buffer
@@ -110,15 +103,16 @@ func fileMode(mode uint32) fs.FileMode {
 	default:
 		m |= fs.ModeIrregular
 	}
-	return m | modeBit(mode, unix.S_ISUID, fs.ModeSetuid) | modeBit(mode, unix.S_ISGID, fs.ModeSetgid) |
-		modeBit(mode, unix.S_ISVTX, fs.ModeSticky)
-}
-
-func modeBit(mode, bit uint32, flag fs.FileMode) fs.FileMode {
-	if mode&bit == 0 {
-		return 0
+	if mode&unix.S_ISUID != 0 {
+		m |= fs.ModeSetuid
 	}
-	return flag
+	if mode&unix.S_ISGID != 0 {
+		m |= fs.ModeSetgid
+	}
+	if mode&unix.S_ISVTX != 0 {
+		m |= fs.ModeSticky
+	}
+	return m
 }
 
 func (i Info) identified(dev, ino uint64) Info {
@@ -135,7 +129,10 @@ func (listing) close() error { return nil }
 // append adds the entries that one system call gives. It returns io.EOF where there
 // are none left, and only there: a call that gives few may just have been interrupted.
 func (listing) append(into []Entry, d descriptor, at place, buf []byte) ([]Entry, error) {
-	n, err := readDirent(d, at, buf)
+	n, err := at.getdents(d, buf)
+	for err == unix.EINTR {
+		n, err = at.getdents(d, buf)
+	}
 	if err != nil {
 		return into, err
 	}
@@ -162,21 +159,13 @@ func (listing) append(into []Entry, d descriptor, at place, buf []byte) ([]Entry
 // bigEndian is the order of the bytes of a number in memory.
 var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 
-func readDirent(d descriptor, at place, buf []byte) (n int, err error) {
-	for {
-		if n, err = at.getdents(d, buf); err != unix.EINTR {
-			return n, err
-		}
-	}
-}
-
 // entryOf reads one record; its name is "" for ., .. and a removed entry.
 func entryOf(d descriptor, record string) Entry {
 	name := record[direntName:]
 	if end := strings.IndexByte(name, 0); end >= 0 {
 		name = name[:end]
 	}
-	if name == "." || name == ".." || record[:8] == noInode {
+	if name == "." || name == ".." || record[:8] == "\x00\x00\x00\x00\x00\x00\x00\x00" { // no inode
 		return Entry{}
 	}
 	switch record[direntName-1] {
@@ -194,4 +183,96 @@ func entryOf(d descriptor, record string) Entry {
 	return Entry{name, Other}
 }
 
-const noInode = "\x00\x00\x00\x00\x00\x00\x00\x00"
+// maxBusy is how often an open that is told to try again does so: EAGAIN comes
+// from a rename at the wrong moment, but also for as long as another process holds
+// a lease on the file (fcntl(2), F_SETLEASE), which must not hold the call.
+const maxBusy = 64
+
+func retry(err error, busy *int) bool {
+	switch err {
+	case unix.EINTR:
+		return true
+	case unix.EAGAIN:
+		*busy++
+		return *busy < maxBusy
+	}
+	return false
+}
+
+func openat(d int, name string, flags int) (fd int, err error) {
+	for busy := 0; ; {
+		if fd, err = unix.Openat(d, name, flags, 0); !retry(err, &busy) {
+			return fd, err
+		}
+	}
+}
+
+// openEntry opens one component in d. O_NOFOLLOW alone is enough for one component;
+// with O_DIRECTORY a link is told as ENOTDIR, and is told apart here. What has
+// become a directory meanwhile is opened again.
+func openEntry(d descriptor, name string, flags int) (fd descriptor, err error) {
+	for range maxBusy {
+		fd, err = openat(d, name, flags|unix.O_NOFOLLOW)
+		if err != unix.ENOTDIR {
+			return fd, err
+		}
+		var st unix.Stat_t
+		if unix.Fstatat(d, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
+			return fd, err
+		}
+		switch st.Mode & unix.S_IFMT {
+		case unix.S_IFLNK:
+			return fd, unix.ELOOP
+		case unix.S_IFDIR:
+		default:
+			return fd, err
+		}
+	}
+	return fd, err
+}
+
+// walk opens rel component by component. Each is opened relative to the descriptor
+// of the one before and none is followed, so that whatever is swapped on the way,
+// the walk is always in a directory that was beneath d when it got there.
+func walk(d descriptor, rel string, flags int) (descriptor, error) {
+	if !filepath.IsLocal(rel) {
+		return -1, unix.EXDEV
+	}
+	at := d
+	defer func() { leave(at, d) }()
+	for {
+		name, rest, more := strings.Cut(rel, "/")
+		if !more {
+			return openEntry(at, name, flags)
+		}
+		next, err := openEntry(at, name, stepFlags)
+		if err != nil {
+			return -1, err
+		}
+		leave(at, d)
+		at, rel = next, rest
+	}
+}
+
+// leave closes a directory that was only stepped through.
+func leave(at, start descriptor) {
+	if at != start {
+		_ = release(at)
+	}
+}
+
+// asFile makes an os.File that never waits: what looks like a regular file but
+// blocks when read (trace_pipe, kmsg) must answer EAGAIN, so O_NONBLOCK stays, but
+// out of sight of the runtime's poller, which would wait.
+func asFile(fd descriptor, name string) (*os.File, error) {
+	if err := unix.SetNonblock(fd, false); err != nil {
+		_ = release(fd)
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), name)
+	if err := unix.SetNonblock(fd, true); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}

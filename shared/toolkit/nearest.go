@@ -3,7 +3,7 @@ package toolkit
 import (
 	"strings"
 
-	"github.com/multiollama/mcp-server/shared/typo"
+	"github.com/multiollama/mcp-server/shared/fault"
 )
 
 // nearest is the known name that given was most likely meant to be, or "" when
@@ -13,17 +13,12 @@ func nearest(given string, known []string) string {
 		return ""
 	}
 	word := plain(given)
-	best, distance := "", len(word)/3+2
-	for _, k := range known {
-		if d := typo.Distance(word, plain(k), distance); d < distance {
-			best, distance = k, d
-		}
-	}
-	if best != "" {
+	if best := fault.Nearest(given, known, len(word)/3+2, plain); best != "" {
 		return best
 	}
 
 	// Else the longest known name that word holds, or that holds word.
+	best := ""
 	for _, k := range known {
 		p := plain(k)
 		if len(word) > 2 && len(k) > len(best) && (strings.Contains(word, p) || strings.Contains(p, word)) {
