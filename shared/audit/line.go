@@ -2,11 +2,10 @@ package audit
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/multiollama/mcp-server/shared/text"
 )
 
 // Line is the event for a person at a terminal: local time, verdict and
@@ -21,14 +20,14 @@ func (e Event) Line() string {
 func (e Event) words() []string {
 	path := "-"
 	if len(e.Paths) > 0 {
-		path = visible(e.Paths[0])
+		path = text.EscapeAll(e.Paths[0])
 	}
 	if len(e.Paths) > 1 {
 		path += fmt.Sprintf(" (+%d)", len(e.Paths)-1)
 	}
-	words := []string{visible(e.Verdict) + "/" + visible(e.Outcome), visible(e.Tool), path}
+	words := []string{text.EscapeAll(e.Verdict) + "/" + text.EscapeAll(e.Outcome), text.EscapeAll(e.Tool), path}
 	if e.Code != "" {
-		words = append(words, visible(e.Code))
+		words = append(words, text.EscapeAll(e.Code))
 	}
 	if e.Outcome != "begin" {
 		words = append(words, time.Duration(e.DurationMS*float64(time.Millisecond)).Round(10*time.Microsecond).String())
@@ -36,21 +35,4 @@ func (e Event) words() []string {
 	return words
 }
 
-// visible shows every character that is not plainly printable as its escape.
-func visible(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && n == 1:
-			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case r == ' ' || unicode.IsPrint(r):
-			b.WriteRune(r)
-		default:
-			quoted := strconv.QuoteRuneToASCII(r)
-			b.WriteString(quoted[1 : len(quoted)-1])
-		}
-		i += n
-	}
-	return b.String()
 }

@@ -1,42 +1,35 @@
 package text
 
 import (
-	"strconv"
+	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
 // Escape makes visible what would otherwise act on a terminal, on a line-based
-// listing or on the order of what is shown: control characters, escape codes,
-// bidirectional and other format characters, line and paragraph separators,
-// tag characters, and bytes that are not UTF-8 become \n, \x1b, \u202e,
-// \U000e0041 and \xff. Everything else, the backslash too, stays as it is: the
-// outcome is for reading, not for turning back.
+// listing or on the order of what is shown, or hide in it: control characters, escape
+// codes, bidirectional and other format characters, line and paragraph separators,
+// tag characters, characters without a shape, and bytes that are not UTF-8 become \n,
+// \x1b, \u202e, \U000e0041 and \xff. Everything else, the backslash too, stays as it
+// is, and so does what keep names: the outcome is for reading, not for turning back.
 //
 // The joiners U+200C and U+200D stay, because words in Persian and Indic
-// scripts and many emoji are made with them. Bidirectional characters are those
-// of CVE-2021-42574.
-func Escape(s string) string {
-	if plain(s) {
-		return s
-	}
-	var b strings.Builder
-	for i, r := range s {
-		switch {
-		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD"):
-			b.WriteString(`\x` + hex(rune(s[i]), 2))
-		case acts(r):
-			b.WriteString(escaped(r))
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
+// scripts and many emoji are made with them, and so do variation selectors.
+// Bidirectional characters are those of CVE-2021-42574.
+func Escape(s string, keep ...rune) string {
+	return escapeFunc(s, func(r rune) bool { return acts(r) && !slices.Contains(keep, r) })
 }
 
-func plain(s string) bool {
-	return utf8.ValidString(s) && strings.IndexFunc(s, acts) < 0
+// EscapeAll is Escape for where somebody looks for what went wrong, as in the audit log:
+// there the joiners, spaces but the ordinary one, and characters of private use become
+// visible too.
+func EscapeAll(s string) string { return escapeFunc(s, Hides) }
+
+// Hides says that r acts or may hide something from a person who reads it closely.
+func Hides(r rune) bool {
+	return !unicode.IsPrint(r) || acts(r)
 }
 
 // acts says that r does something other than being shown.
@@ -47,28 +40,35 @@ func acts(r rune) bool {
 	if r == 0x200C || r == 0x200D {
 		return false
 	}
-	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-func escaped(r rune) string {
-	switch {
-	case r == '\n':
-		return `\n`
-	case r == '\r':
-		return `\r`
-	case r == '\t':
-		return `\t`
-	case r < 0x80:
-		return `\x` + hex(r, 2)
-	case r < 0x10000:
-		return `\u` + hex(r, 4)
+func escapeFunc(s string, hides func(rune) bool) string {
+	if utf8.ValidString(s) && strings.IndexFunc(s, hides) < 0 {
+		return s
 	}
-	return `\U` + hex(r, 8)
-}
-
-func hex(r rune, digits int) string {
-	s := strconv.FormatInt(int64(r), 16)
-	return strings.Repeat("0", max(0, digits-len(s))) + s
+	var b strings.Builder
+	for i, r := range s {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD"):
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case !hides(r):
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r < 0x80:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case r < 0x10000:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		}
+	}
+	return b.String()
 }
 
 // Cut shortens s to at most max bytes, at the border of a character. A max

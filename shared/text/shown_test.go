@@ -23,11 +23,19 @@ func TestEscape(t *testing.T) {
 		{"hidden tag characters are seen", "a\U000E0041", `a\U000e0041`},
 		{"bytes that are not UTF-8 are seen", "a\xff\xc3", `a\xff\xc3`},
 		{"NUL is seen", "a\x00b", `a\x00b`},
+		{"characters without a shape are seen", "a\u3164\u034f\u115fb", `a\u3164\u034f\u115fb`},
+		{"wide spaces and variants stay", "a\u3000\u00a0❤\ufe0f", "a\u3000\u00a0❤\ufe0f"},
 		{"nothing is nothing", "", ""},
 	} {
 		if got := text.Escape(c.in); got != c.out {
 			t.Errorf("%s: %q", c.what, got)
 		}
+	}
+	if got := text.Escape("a\n\tb\x1b", '\n', '\t'); got != "a\n\tb"+`\x1b` {
+		t.Errorf("what is to stay: %q", got)
+	}
+	if got := text.EscapeAll("a b\u200d\u3000\ue000\u3164語\xff\n"); got != `a b\u200d\u3000\ue000\u3164語\xff\n` {
+		t.Errorf("to who reads closely: %q", got)
 	}
 }
 

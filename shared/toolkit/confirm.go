@@ -205,7 +205,7 @@ func (q Question) patience() time.Duration {
 // Fits says that a person is shown all of the question. A part that nobody saw would
 // have the same yes.
 func (q Question) Fits() bool {
-	return len(safe.Escape(q.Title)) <= maxTitle && len(escapeLines(q.Text)) <= maxQuestion
+	return len(safe.Escape(q.Title)) <= maxTitle && len(safe.Escape(q.Text, '\n')) <= maxQuestion
 }
 
 // escapeLines escapes all but the ends of lines.
@@ -245,7 +245,7 @@ const agreeField = "agree"
 func (q Question) form() mcp.ElicitationParams {
 	message := shown(safe.Escape(q.Title), maxTitle)
 	if q.Text != "" {
-		message += "\n\n" + shown(escapeLines(q.Text), maxQuestion)
+		message += "\n\n" + shown(safe.Escape(q.Text, '\n'), maxQuestion)
 	}
 	return mcp.ElicitationParams{Message: message, RequestedSchema: map[string]any{
 		"type": "object",

@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/multiollama/mcp-server/shared/fault"
+	safe "github.com/multiollama/mcp-server/shared/text"
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
 	"github.com/multiollama/mcp-server/shell-exec/internal/effect"
 )
@@ -256,7 +256,7 @@ func (d Decision) Text() string {
 func visible(s string) string {
 	var b strings.Builder
 	for _, r := range s {
-		if r == '\n' || r == '\t' || unicode.IsPrint(r) && !unicode.Is(unicode.Cf, r) {
+		if r == '\n' || r == '\t' || !safe.Hides(r) {
 			b.WriteRune(r)
 			continue
 		}
