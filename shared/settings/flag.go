@@ -68,9 +68,6 @@ var shapes = map[Kind]string{
 // Repeats says that every time the flag is given adds to its value.
 func (f Flag) Repeats() bool { return f.Kind == List || f.Kind == Globs }
 
-// splitsAtCommas is false for paths and patterns: both may hold a comma.
-func (f Flag) splitsAtCommas() bool { return f.Kind == List && !f.Dir }
-
 // rate is the value of a Rate; the zero value is off.
 type rate struct {
 	calls int
@@ -87,62 +84,51 @@ func (f Flag) parse(words []string) (v any, wanted string, ok bool) {
 	case List, Globs:
 		return words, "", true
 	case Bool:
-		return parseBool(last)
+		return last == "true", "Write true or false", last == "true" || last == "false"
 	case Choice:
-		return last, "Write " + alternatives(f.Choices), slices.Contains(f.Choices, last)
+		n := len(f.Choices) - 1
+		wanted := "Write " + strings.Join(f.Choices[:n], ", ") + " or " + f.Choices[n]
+		return last, wanted, slices.Contains(f.Choices, last)
 	case Duration:
 		d, err := time.ParseDuration(last)
 		return d, "Write a duration such as 30s or 1m30s", err == nil && d >= 0
 	case Size:
 		n, ok := parseSize(last)
-		return n, "Write " + f.bounds("a size such as 65536, 128KiB or 1MB"), ok && f.within(n)
+		limits, within := f.limits(n)
+		return n, "Write a size such as 65536, 128KiB or 1MB" + limits, ok && within
 	case Count:
 		n, err := strconv.Atoi(last)
-		return n, "Write " + f.bounds("a whole number"), err == nil && f.within(int64(n))
+		limits, within := f.limits(int64(n))
+		return n, "Write a whole number" + limits, err == nil && within
 	case Rate:
-		r, ok := parseRate(last)
-		return r, "Write calls/duration such as 10/1m, or off", ok
+		if last == "off" {
+			return rate{}, "", true
+		}
+		calls, per, found := strings.Cut(last, "/")
+		if found && per != "" && !strings.ContainsAny(per[:1], "0123456789") {
+			per = "1" + per // 10/m is 10/1m
+		}
+		n, err := strconv.Atoi(calls)
+		d, invalid := time.ParseDuration(per)
+		ok := found && err == nil && invalid == nil && n > 0 && d > 0 // a rate of none would answer no call
+		return rate{n, d}, "Write calls/duration such as 10/1m, or off", ok
 	case Level:
-		return parseLevel(last)
+		level, ok := levels[last]
+		return level, "Write debug, info, warn or error", ok
 	}
 	return nil, "", false
 }
 
-func (f Flag) within(n int64) bool { return n >= f.Min && (f.Max == 0 || n <= f.Max) }
+var levels = map[string]slog.Level{
+	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
+}
 
-func (f Flag) bounds(what string) string {
+// limits are those of f in words, and whether n is within them.
+func (f Flag) limits(n int64) (words string, within bool) {
 	if f.Max == 0 {
-		return fmt.Sprintf("%s, at least %d", what, f.Min)
+		return fmt.Sprintf(", at least %d", f.Min), n >= f.Min
 	}
-	return fmt.Sprintf("%s, from %d to %d", what, f.Min, f.Max)
-}
-
-func parseBool(s string) (any, string, bool) {
-	return s == "true", "Write true or false", s == "true" || s == "false"
-}
-
-func parseLevel(s string) (any, string, bool) {
-	levels := map[string]slog.Level{
-		"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
-	}
-	level, ok := levels[s]
-	return level, "Write debug, info, warn or error", ok
-}
-
-// parseRate reads "off", "10/1m" and "10/m". No rate allows nothing: that
-// would be a server that answers no call.
-func parseRate(s string) (rate, bool) {
-	if s == "off" {
-		return rate{}, true
-	}
-	calls, per, found := strings.Cut(s, "/")
-	if found && per != "" && !strings.ContainsAny(per[:1], "0123456789") {
-		per = "1" + per
-	}
-	n, err := strconv.Atoi(calls)
-	d, wrong := time.ParseDuration(per)
-	ok := found && err == nil && wrong == nil && n > 0 && d > 0
-	return rate{n, d}, ok
+	return fmt.Sprintf(", from %d to %d", f.Min, f.Max), n >= f.Min && n <= f.Max
 }
 
 // units are those of IEC 80000-13: KB is 1000 bytes and KiB is 1024. Longer
@@ -165,13 +151,4 @@ func parseSize(s string) (int64, bool) {
 		return n * u.bytes, err == nil && n >= 0 && n <= math.MaxInt64/u.bytes
 	}
 	return 0, false
-}
-
-// alternatives joins words as a sentence does: "a, b or c".
-func alternatives(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " or " + words[last]
 }

@@ -5,33 +5,22 @@ import (
 	"strings"
 )
 
-// Markdown is the table of flags for a README: flag, meaning, default.
+// Markdown is the table of flags for a README: flag, meaning, default. A bar is escaped
+// everywhere: it would end a cell, even within code.
 func Markdown(flags []Flag) string {
 	var b strings.Builder
 	b.WriteString("| flag | meaning | default |\n|---|---|---|\n")
+	cell := strings.NewReplacer("|", `\|`)
 	for _, f := range flags {
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", f.inMarkdown(), cell(f.Doc), code(f.Default))
+		repeats, def := "", "–"
+		if f.Repeats() {
+			repeats = " (repeatable)"
+		}
+		if f.Default != "" {
+			def = "`" + cell.Replace(f.Default) + "`"
+		}
+		usage := strings.TrimSuffix("--"+f.Name+" "+f.Shape(), " ")
+		fmt.Fprintf(&b, "| `%s`%s | %s | %s |\n", cell.Replace(usage), repeats, cell.Replace(f.Doc), def)
 	}
 	return b.String()
 }
-
-func (f Flag) inMarkdown() string {
-	usage := "--" + f.Name
-	if shape := f.Shape(); shape != "" {
-		usage += " " + shape
-	}
-	if f.Repeats() {
-		return code(usage) + " (repeatable)"
-	}
-	return code(usage)
-}
-
-func code(s string) string {
-	if s == "" {
-		return "–"
-	}
-	return "`" + cell(s) + "`"
-}
-
-// cell keeps a text within its cell: a bar would end it, even within code.
-func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }

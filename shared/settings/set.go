@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -23,15 +24,15 @@ import (
 	"github.com/multiollama/mcp-server/shared/fault"
 )
 
-// Set holds the settings of one server. Load fills it; every getter before
-// that panics, as does one that asks for another kind than the table says:
-// both are faults of the program, not of who runs it.
+// Set holds the settings of one server. Load fills it. Every getter before that panics, as
+// does one that asks for another kind than the table has: both are bugs of the program.
 type Set struct {
 	prefix string // of variables in the environment: "MCP_FILE_READ_"
 	flags  []Flag
-	line   map[string]raw // what the command line said
+	line   map[string]raw // from the command line
 	values map[string]value
-	at     place
+	// Where the process was started: its working and its home directory.
+	dir, home string
 }
 
 // raw is a setting as it was written.
@@ -47,11 +48,8 @@ type value struct {
 	parsed any // nil: no value
 }
 
-// place is where the process was started.
-type place struct{ dir, home string }
-
 // New is the settings of server ("file-read"). It panics on a table that makes
-// no sense: a name that stands twice, no kind, a default that is no value.
+// no sense: two flags of one name, no kind, a default that is not valid.
 func New(server string, flags ...Flag) *Set {
 	s := &Set{
 		prefix: "MCP_" + variable(server) + "_",
@@ -64,13 +62,13 @@ func New(server string, flags ...Flag) *Set {
 			panic(fmt.Sprintf("settings: the flag %q has no name or stands twice", f.Name))
 		}
 		seen[f.Name] = true
-		f.mustHold(f.Default)
+		f.mustAccept(f.Default)
 	}
 	return s
 }
 
-// mustHold panics when word is no value of f.
-func (f Flag) mustHold(word string) {
+// mustAccept panics on a default that is not a value of f.
+func (f Flag) mustAccept(word string) {
 	if f.Kind <= 0 || f.Kind > Level {
 		panic(fmt.Sprintf("settings: the flag %q has no kind", f.Name))
 	}
@@ -85,8 +83,8 @@ func (f Flag) mustHold(word string) {
 // Flags are the rows of the table, in its order.
 func (s *Set) Flags() []Flag { return slices.Clone(s.flags) }
 
-// Bind registers every flag of the table. What the command line says is kept
-// as it is written and checked by Load.
+// Bind registers every flag of the table. Words of the command line are stored as they
+// are written, and checked by Load.
 func (s *Set) Bind(fs *pflag.FlagSet) {
 	for _, f := range s.flags {
 		p := fs.VarPF(written{s, f}, f.Name, "", f.Doc)
@@ -100,118 +98,116 @@ func (s *Set) Bind(fs *pflag.FlagSet) {
 // Load checks everything. environ is in the form of os.Environ; of it only the
 // variables of this server and the home directory are looked at.
 func (s *Set) Load(environ []string) error {
-	s.at = placeOf(environ)
+	s.dir, _ = os.Getwd() // a directory that is gone: relative paths stay relative and are refused when opened
+	s.home = Home(runtime.GOOS, environ)
 	env, err := s.fromEnvironment(environ)
 	if err != nil {
 		return err
 	}
-	file, err := s.fromFile(env)
-	if err != nil {
-		return err
-	}
-	values := make(map[string]value, len(s.flags))
-	for _, f := range s.flags {
-		v, err := s.check(f, s.line, env, file)
+	var file map[string]raw
+	if i := s.index(fileFlag); i >= 0 {
+		named, err := s.check(s.flags[i], s.line, env)
 		if err != nil {
 			return err
 		}
-		values[f.Name] = v
+		if path, ok := named.parsed.(string); ok {
+			if file, err = s.fromFile(path); err != nil {
+				return err
+			}
+		}
+	}
+	values := make(map[string]value, len(s.flags))
+	for _, f := range s.flags {
+		if values[f.Name], err = s.check(f, s.line, env, file); err != nil {
+			return err
+		}
 	}
 	s.values = values
 	return nil
 }
 
-// check gives the value of f from the first layer that has one, or its default.
-func (s *Set) check(f Flag, layers ...map[string]raw) (value, error) {
-	for _, layer := range layers {
-		if r, given := layer[f.Name]; given {
-			return s.value(f, r)
-		}
-	}
-	if f.Default == "" {
-		return value{raw: raw{source: byDefault}}, nil
-	}
-	if f.Dir && f.Default == "." && filepath.Dir(s.at.dir) == s.at.dir {
-		return value{}, startedAtRoot(f, s.at.dir)
-	}
-	return s.value(f, raw{words: f.split(f.Default), source: byDefault})
+func (s *Set) index(name string) int {
+	return slices.IndexFunc(s.flags, func(f Flag) bool { return f.Name == name })
 }
 
 const byDefault = "default"
 
-// value checks what was written for f.
-func (s *Set) value(f Flag, r raw) (value, error) {
+// check gives the value of f from the first layer that has one, or its default.
+func (s *Set) check(f Flag, layers ...map[string]raw) (value, error) {
+	r := raw{source: byDefault}
+	for _, layer := range layers {
+		if given, ok := layer[f.Name]; ok {
+			r = given
+			break
+		}
+	}
+	if r.source == byDefault {
+		if f.Default == "" {
+			return value{raw: r}, nil
+		}
+		if f.Dir && f.Default == "." && filepath.Dir(s.dir) == s.dir {
+			return value{}, fault.New(fault.Misconfigured,
+				fmt.Sprintf("the server was started in %s, which would allow the whole file system", s.dir),
+				fmt.Sprintf("Name the directories with --%s", f.Name)).With("setting", f.Name)
+		}
+		r.words = f.split(f.Default)
+	}
 	if len(r.words) == 0 || slices.Contains(r.words, "") {
-		return value{}, wrong(f, r, "is empty", "Give it a value, or leave it out")
+		return value{}, invalid(f, r, "is empty", "Give it a value, or leave it out")
+	}
+	hasControl := func(word string) bool {
+		return strings.ContainsFunc(word, func(c rune) bool { return c < ' ' || c == 0x7f })
 	}
 	if i := slices.IndexFunc(r.words, hasControl); i >= 0 {
-		return value{}, wrong(f, r, fmt.Sprintf("is %q, which holds a control character", r.words[i]), "Remove that character")
+		return value{}, invalid(f, r, fmt.Sprintf("is %q, which holds a control character", r.words[i]), "Remove that character")
 	}
 	if f.Dir {
-		r.words = s.paths(f, r)
+		r.words = s.absolute(f, r)
 	}
 	parsed, wanted, ok := f.parse(r.words)
 	if !ok {
-		return value{}, wrong(f, r, fmt.Sprintf("is %q, which is no value for it", r.words[len(r.words)-1]), wanted)
+		return value{}, invalid(f, r, fmt.Sprintf("is %q, which is no value for it", r.words[len(r.words)-1]), wanted)
 	}
 	return value{r, parsed}, nil
 }
 
-// paths makes every word absolute. ~ and ~/ are the home directory, because
-// neither a file nor a host's configuration has a shell that would say so.
-func (s *Set) paths(f Flag, r raw) []string {
+// absolute makes every path absolute. ~ and ~/ are the home directory, because
+// neither a file nor a host's configuration has a shell that would expand it.
+func (s *Set) absolute(f Flag, r raw) []string {
 	base := r.base
 	if base == "" {
-		base = s.at.dir
+		base = s.dir
 	}
-	out := make([]string, len(r.words))
-	for i, word := range r.words {
-		if out[i] = word; !slices.Contains(f.Choices, word) {
-			out[i] = absolute(expandHome(word, s.at.home), base)
+	out := slices.Clone(r.words)
+	for i, path := range out {
+		if slices.Contains(f.Choices, path) {
+			continue
 		}
+		if rest, found := strings.CutPrefix(path, "~"); found && s.home != "" && (rest == "" || os.IsPathSeparator(rest[0])) {
+			path = filepath.Join(s.home, rest)
+		}
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(base, path)
+		}
+		out[i] = filepath.Clean(path)
 	}
 	return out
 }
 
-func absolute(path, base string) string {
-	if filepath.IsAbs(path) {
-		return filepath.Clean(path)
-	}
-	return filepath.Join(base, path)
-}
-
-func expandHome(path, home string) string {
-	rest, found := strings.CutPrefix(path, "~")
-	if !found || home == "" || rest != "" && !os.IsPathSeparator(rest[0]) {
-		return path
-	}
-	return filepath.Join(home, rest)
-}
-
-func hasControl(word string) bool {
-	return strings.ContainsFunc(word, func(r rune) bool { return r < ' ' || r == 0x7f })
-}
-
-func wrong(f Flag, r raw, what, do string) error {
+func invalid(f Flag, r raw, what, do string) error {
 	return fault.New(fault.Misconfigured, fmt.Sprintf("the setting %s (%s) %s", f.Name, r.source, what), do).
 		With("setting", f.Name).With("source", r.source)
-}
-
-func startedAtRoot(f Flag, dir string) error {
-	return fault.New(fault.Misconfigured,
-		fmt.Sprintf("the server was started in %s, which would allow the whole file system", dir),
-		fmt.Sprintf("Name the directories with --%s", f.Name)).With("setting", f.Name)
 }
 
 // SetDefault changes what name is where nobody said otherwise, before or after
 // Load. It panics on a name that is not in the table and on a value that is
 // none.
 func (s *Set) SetDefault(name, word string) {
-	i := slices.IndexFunc(s.flags, func(f Flag) bool { return f.Name == name })
+	i := s.index(name)
 	if i < 0 {
 		panic(fmt.Sprintf("settings: there is no flag %q", name))
 	}
-	s.flags[i].mustHold(word)
+	s.flags[i].mustAccept(word)
 	s.flags[i].Default = word
 	if s.values == nil || s.Given(name) {
 		return
@@ -277,7 +273,7 @@ func (s *Set) Source(name string) string { return s.of(name).source }
 // element each time the flag is given; paths are absolute. Nil: none.
 func (s *Set) Words(name string) []string { return slices.Clone(s.of(name).words) }
 
-// written is what pflag writes to: it keeps the words.
+// written is what pflag writes to. For pflag, only "bool" has no value to show in usage.
 type written struct {
 	set  *Set
 	flag Flag
@@ -285,7 +281,6 @@ type written struct {
 
 func (w written) String() string { return strings.Join(w.set.line[w.flag.Name].words, ",") }
 
-// Type is what a usage line shows; "bool" is what pflag shows as nothing.
 func (w written) Type() string {
 	if w.flag.Kind == Bool {
 		return "bool"
@@ -302,9 +297,9 @@ func (w written) Set(word string) error {
 	return nil
 }
 
-// split gives the elements of a word on the command line.
+// split gives the elements of a word. Paths and patterns may hold a comma.
 func (f Flag) split(word string) []string {
-	if f.splitsAtCommas() {
+	if f.Kind == List && !f.Dir {
 		return strings.Split(word, ",")
 	}
 	return []string{word}
