@@ -1,6 +1,6 @@
-// Command release writes two files of a release that no program of others makes: the bundle, a zip archive that hosts
-// install (MCPB 0.3, github.com/modelcontextprotocol/mcpb, MANIFEST.md), and the server's entry in the MCP registry.
-// scripts/release calls it.
+// Command release writes the files of a release that no program of others makes: the bundle, a zip archive that hosts
+// install (MCPB 0.3, github.com/modelcontextprotocol/mcpb, MANIFEST.md), the server's entry in the MCP registry, and
+// with -man the man page. scripts/release calls it.
 package main
 
 import (
@@ -35,16 +35,24 @@ type server struct {
 	tools   json.RawMessage // the output of tools --json
 }
 
-// about is what the program prints about itself (man --json), so that nothing written about it can differ from it.
+// about is what the program prints about itself (describe), so that nothing written about it can differ from it.
 type about struct {
-	Title string `json:"title"`
-	Doc   string `json:"doc"`
+	Name     string `json:"name"`
+	Title    string `json:"title"`
+	Doc      string `json:"doc"`
+	Version  string `json:"version"`
+	Commands []struct {
+		Use   string `json:"use"`
+		Short string `json:"short"`
+		Flags string `json:"flags"` // its own, as help prints them
+	} `json:"commands"`
 	Flags []struct {
-		Name    string   `json:"name"`
-		Shape   string   `json:"shape"`
-		Doc     string   `json:"doc"`
-		Default string   `json:"default"`
-		Choices []string `json:"choices"`
+		Name     string   `json:"name"`
+		Shape    string   `json:"shape"`
+		Doc      string   `json:"doc"`
+		Default  string   `json:"default"`
+		Choices  []string `json:"choices"`
+		Variable string   `json:"variable"`
 	} `json:"flags"`
 }
 
@@ -60,18 +68,23 @@ func main() {
 	flag.StringVar(&s.name, "server", "", "name of the server")
 	flag.StringVar(&s.version, "version", "", "version, such as v1.2.3")
 	flag.StringVar(&s.summary, "summary", "", "one sentence")
-	aboutFile := flag.String("about", "", "file with the output of man --json")
+	aboutFile := flag.String("about", "", "file with the output of describe")
+	man := flag.String("man", "", "file to write the man page to, and nothing else")
 	toolsFile := flag.String("tools", "", "file with the output of tools --json")
 	date := flag.String("date", "", "time of every file in the bundle (RFC 3339)")
 	dir := flag.String("bundle", "", "directory with the bundle's files")
 	out := flag.String("out", "", "directory to write to")
 	flag.Parse()
 
-	when, err := time.Parse(time.RFC3339, *date)
-	check(err)
 	raw, err := os.ReadFile(*aboutFile)
 	check(err)
 	check(json.Unmarshal(raw, &s.about))
+	if *man != "" {
+		check(os.WriteFile(*man, manual(s.about), 0o644))
+		return
+	}
+	when, err := time.Parse(time.RFC3339, *date)
+	check(err)
 	s.tools, err = os.ReadFile(*toolsFile)
 	check(err)
 

@@ -174,7 +174,7 @@ func (a *app) root() *cobra.Command {
 	root.Flags().SortFlags = false
 	a.set.Bind(root.PersistentFlags())
 	root.AddCommand(a.serveCommand(), a.toolsCommand(), a.callCommand(), a.doctorCommand(),
-		a.installCommand(), a.uninstallCommand(), a.configCommand(), a.auditCommand(), a.versionCommand(), a.manCommand())
+		a.installCommand(), a.uninstallCommand(), a.configCommand(), a.auditCommand(), a.versionCommand(), a.describeCommand())
 	for _, v := range a.Verbs {
 		root.AddCommand(a.verb(v))
 	}
