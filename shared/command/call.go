@@ -31,68 +31,55 @@ func (a *app) callCommand() *cobra.Command {
 			"A value is read by the type of its parameter. For a list, give the key again for\n" +
 			"each element, or write JSON. --json - reads the arguments from stdin.",
 		Args: arguments(1, -1),
-		RunE: func(c *cobra.Command, args []string) error { return a.call(c, args[0], args[1:], whole, output) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if output != "text" && output != "json" {
+				return misused("--output is "+output, output, []string{"text", "json"})
+			}
+			ctx, stop := untilSignal(c.Context())
+			defer stop()
+			s, err := a.start(ctx)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			raw, err := a.arguments(s.server.Tools(), args[0], args[1:], whole)
+			if err != nil {
+				return err
+			}
+			return a.print(s.server.Call(ctx, args[0], raw), output == "json")
+		},
 	}
 	c.Flags().StringVar(&whole, "json", "", "all arguments as one JSON object, or - for stdin")
 	c.Flags().StringVar(&output, "output", "text", "print the text, or with json the whole result")
 	return c
 }
 
-func (a *app) call(c *cobra.Command, tool string, pairs []string, whole, output string) error {
-	if output != "text" && output != "json" {
-		return misused("--output is "+output, output, []string{"text", "json"})
-	}
-	ctx, stop := untilSignal(c.Context())
-	defer stop()
-	s, err := a.start(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	args, err := a.arguments(paramsOf(s.server.Tools(), tool), pairs, whole)
-	if err != nil {
-		return err
-	}
-	return a.print(s.server.Call(ctx, tool, args), output)
-}
-
-// paramsOf is the parameters of a tool by name. An unknown tool has none: the
-// call itself says so.
-func paramsOf(tools []toolkit.Tool, name string) map[string]toolkit.Param {
-	params := map[string]toolkit.Param{}
-	for _, t := range tools {
-		if t.Name != name {
-			continue
-		}
-		for _, p := range t.Params() {
-			params[p.Name] = p
-		}
-	}
-	return params
-}
-
-// arguments is the JSON object that the command line means.
-func (a *app) arguments(params map[string]toolkit.Param, pairs []string, whole string) (json.RawMessage, error) {
+// arguments is the JSON object that the command line means: whole, stdin, or pairs in their
+// order, so that the tool's own words about them are the same as over the wire.
+func (a *app) arguments(tools []toolkit.Tool, tool string, pairs []string, whole string) (json.RawMessage, error) {
 	switch {
-	case whole == "":
-		return fromPairs(params, pairs)
-	case len(pairs) > 0:
+	case whole != "" && len(pairs) > 0:
 		return nil, fault.New(fault.Misconfigured, "arguments stand both in --json and as KEY=VALUE", "Use one of the two")
-	case whole != "-":
+	case whole == "-":
+		raw, err := io.ReadAll(io.LimitReader(a.env.Stdin, int64(a.maxMessage())+1))
+		if err == nil && len(raw) > a.maxMessage() {
+			err = fault.New(fault.ParamInvalid, fmt.Sprintf("the arguments on stdin are longer than %d MiB", a.maxMessage()>>20), "Call with less")
+		}
+		return raw, err
+	case whole != "":
 		return json.RawMessage(whole), nil
 	}
-	raw, err := io.ReadAll(io.LimitReader(a.env.Stdin, int64(a.maxMessage())+1))
-	if err == nil && len(raw) > a.maxMessage() {
-		err = fault.New(fault.ParamInvalid, fmt.Sprintf("the arguments on stdin are longer than %d MiB", a.maxMessage()>>20), "Call with less")
-	}
-	return raw, err
-}
 
-// fromPairs keeps the order of the keys, so that the tool's own words about
-// them are the same as over the wire.
-func fromPairs(params map[string]toolkit.Param, pairs []string) (json.RawMessage, error) {
+	types := map[string]string{} // none for an unknown tool: the call itself says so
+	for _, t := range tools {
+		if t.Name == tool {
+			for _, p := range t.Params() {
+				types[p.Name] = p.Type
+			}
+		}
+	}
 	var keys []string
-	values := map[string][]json.RawMessage{}
+	values := map[string][]string{}
 	for _, pair := range pairs {
 		key, word, found := strings.Cut(pair, "=")
 		if !found || key == "" {
@@ -101,93 +88,71 @@ func fromPairs(params map[string]toolkit.Param, pairs []string) (json.RawMessage
 		if values[key] == nil {
 			keys = append(keys, key)
 		}
-		values[key] = append(values[key], literal(params[key].Type, word))
+		values[key] = append(values[key], literal(types[key], word))
 	}
-	members := make([]string, len(keys))
 	for i, key := range keys {
-		isList := strings.HasSuffix(params[key].Type, "[]")
-		members[i] = string(jsonText(key)) + ":" + join(values[key], isList)
+		v := values[key]
+		// A list written as JSON stays as it is. A value given twice that is not a list becomes
+		// one, and the tool rejects it.
+		text := v[0]
+		if isList := strings.HasSuffix(types[key], "[]"); len(v) > 1 || isList && text[0] != '[' {
+			text = "[" + strings.Join(v, ",") + "]"
+		}
+		keys[i] = jsonText(key) + ":" + text
 	}
-	return json.RawMessage("{" + strings.Join(members, ",") + "}"), nil
-}
-
-// join is a value that was given once, or a list of them. A list that is
-// written as JSON stays as it is; a value given twice that is no list becomes
-// one, and the tool says that it wants none.
-func join(values []json.RawMessage, isList bool) string {
-	if len(values) == 1 && (!isList || values[0][0] == '[') {
-		return string(values[0])
-	}
-	words := make([]string, len(values))
-	for i, v := range values {
-		words[i] = string(v)
-	}
-	return "[" + strings.Join(words, ",") + "]"
+	return json.RawMessage("{" + strings.Join(keys, ",") + "}"), nil
 }
 
 // literal is word as JSON of that type: for a list a whole JSON list, or one of
-// its elements. What is none stays a string, so that the tool refuses it with
+// its elements. Anything else stays a string, so that the tool rejects it with
 // its own words; so does the value of an unknown key.
-func literal(kind, word string) json.RawMessage {
+func literal(kind, word string) string {
 	element, isList := strings.CutSuffix(kind, "[]")
-	isJSON := json.Valid([]byte(word))
-	switch {
-	case isJSON && isList && word[0] == '[':
-		return json.RawMessage(word)
-	case isJSON && element != "string" && element != "":
-		return json.RawMessage(word)
+	if json.Valid([]byte(word)) && (isList && word[0] == '[' || element != "string" && element != "") {
+		return word
 	}
 	return jsonText(word)
 }
 
-func jsonText(s string) json.RawMessage {
+func jsonText(s string) string {
 	raw, err := json.Marshal(s)
 	if err != nil {
 		panic(err) // a string always has a form in JSON
 	}
-	return raw
+	return string(raw)
 }
 
 // print writes a result to stdout, the text of a failure to stderr.
-func (a *app) print(r *mcp.CallToolResult, output string) error {
-	out := a.env.Stdout
-	if r.IsError {
-		out = a.env.Stderr
-	}
-	var err error
-	if output == "json" {
-		err = writeJSON(a.env.Stdout, r)
-	} else {
-		err = printBlocks(out, r.Content)
-	}
-	if err == nil && r.IsError {
-		return errFailed
-	}
-	return err
-}
-
-func printBlocks(w io.Writer, blocks []mcp.Content) error {
-	for _, block := range blocks {
-		line := shown(block)
-		if !strings.HasSuffix(line, "\n") {
-			line += "\n"
-		}
-		if _, err := io.WriteString(w, line); err != nil {
+func (a *app) print(r *mcp.CallToolResult, asJSON bool) error {
+	if asJSON {
+		if err := writeJSON(a.env.Stdout, r); err != nil {
 			return err
 		}
+	} else {
+		out := a.env.Stdout
+		if r.IsError {
+			out = a.env.Stderr
+		}
+		for _, block := range r.Content {
+			line := fmt.Sprintf("[%T: see --output json]", block)
+			switch b := block.(type) {
+			case mcp.TextContent:
+				line = b.Text
+			case mcp.ImageContent:
+				line = fmt.Sprintf("[%s, %d characters of base64: see --output json]", b.MIMEType, len(b.Data))
+			case mcp.AudioContent:
+				line = fmt.Sprintf("[%s, %d characters of base64: see --output json]", b.MIMEType, len(b.Data))
+			}
+			if !strings.HasSuffix(line, "\n") {
+				line += "\n"
+			}
+			if _, err := io.WriteString(out, line); err != nil {
+				return err
+			}
+		}
+	}
+	if r.IsError {
+		return errFailed
 	}
 	return nil
-}
-
-// shown is a text as it is; of anything else, what it is.
-func shown(block mcp.Content) string {
-	switch b := block.(type) {
-	case mcp.TextContent:
-		return b.Text
-	case mcp.ImageContent:
-		return fmt.Sprintf("[%s, %d characters of base64: see --output json]", b.MIMEType, len(b.Data))
-	case mcp.AudioContent:
-		return fmt.Sprintf("[%s, %d characters of base64: see --output json]", b.MIMEType, len(b.Data))
-	}
-	return fmt.Sprintf("[%T: see --output json]", block)
 }

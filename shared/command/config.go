@@ -1,13 +1,17 @@
 package command
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -16,12 +20,6 @@ import (
 	"github.com/multiollama/mcp-server/shared/hosts"
 	"github.com/multiollama/mcp-server/shared/settings"
 )
-
-// serverName is what every host takes for the name of a server: it becomes part
-// of the names of tools, and a bare key in YAML and TOML.
-func serverName(name string) bool {
-	return isWord(name, 64, "_-") && isLetter(rune(name[0]))
-}
 
 func (a *app) configCommand() *cobra.Command {
 	var name string
@@ -36,7 +34,23 @@ func (a *app) configCommand() *cobra.Command {
 			if len(args) == 0 {
 				return listHosts(a.env.Stdout, runtime.GOOS)
 			}
-			return a.register(args[0], name)
+			h, e, err := a.entry(args[0], name)
+			if err != nil {
+				return err
+			}
+			var b strings.Builder
+			fmt.Fprintf(&b, "%s: add this to %s\n", h.Title, h.Where(runtime.GOOS))
+			if run := h.Run(e); run != nil && runtime.GOOS != "windows" { // PowerShell and cmd quote differently, and neither reliably
+				fmt.Fprintf(&b, "or run: %s\n", shellLine(run))
+			}
+			if link := h.Link(e); link != "" {
+				fmt.Fprintf(&b, "or open: %s\n", link)
+			}
+			if _, err := io.WriteString(a.env.Stderr, b.String()+heed(h, e)+"\n"); err != nil {
+				return err
+			}
+			_, err = io.WriteString(a.env.Stdout, h.Snippet(e))
+			return err
 		},
 	}
 	c.Flags().StringVar(&name, "name", a.Name, "the server's name in the host")
@@ -52,20 +66,125 @@ func listHosts(w io.Writer, goos string) error {
 	return table.Flush()
 }
 
-func (a *app) register(hostName, name string) error {
-	h, err := hostOf(hostName)
+// target is the entry of a file that is meant, and how it is changed.
+type target struct {
+	name    string
+	file    string // empty: the host's
+	project bool
+	dry     bool
+	replace bool
+}
+
+func (t *target) bind(c *cobra.Command, server string) {
+	c.Flags().StringVar(&t.name, "name", server, "the server's name in the host")
+	c.Flags().BoolVar(&t.project, "project", false, "the file of the project in the working directory, not the user's")
+	c.Flags().StringVar(&t.file, "file", "", "another file than the host's")
+	c.Flags().BoolVar(&t.dry, "dry-run", false, "print the change as a unified difference, and change nothing")
+}
+
+func (a *app) installCommand() *cobra.Command {
+	var t target
+	c := &cobra.Command{
+		Use:   "install [HOST]",
+		Short: "Register this server in a host's configuration file, with these settings",
+		Long: "Register this server in a host's configuration file, with these settings: the entry\n" +
+			"that config prints. All else in the file stays as it is, and a copy of the file as it\n" +
+			"was is kept beside it. Without HOST it lists the hosts, and which of them are here.",
+		Args:      arguments(0, 1),
+		ValidArgs: hosts.Names(),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return a.findHosts()
+			}
+			h, e, err := a.entry(args[0], t.name)
+			if err != nil {
+				return err
+			}
+			path, err := a.fileOf(h, t)
+			if err != nil {
+				return err
+			}
+			if found := h.Expands(e); found != "" {
+				return fault.New(fault.Misconfigured, fmt.Sprintf("%s replaces what follows %s in the values of its configuration", h.Title, found), "Use a path without it")
+			}
+			done, already := fmt.Sprintf("%s is registered with %s now", t.name, h.Title), fmt.Sprintf("%s is registered with %s already, just so", t.name, h.Title)
+			return a.change(h, path, t.dry, done, already, heed(h, e), func(d hosts.Document) ([]byte, error) { return d.Put(e, t.replace) })
+		},
+	}
+	t.bind(c, a.Name)
+	c.Flags().BoolVar(&t.replace, "replace", false, "replace an entry of that name that starts something else")
+	return c
+}
+
+func (a *app) uninstallCommand() *cobra.Command {
+	var t target
+	c := &cobra.Command{
+		Use:   "uninstall HOST",
+		Short: "Take this server out of a host's configuration file",
+		Long: "Take this server out of a host's configuration file. All else in the file stays as it\n" +
+			"is, and a copy of the file as it was is kept beside it.",
+		Args:      arguments(1, 1),
+		ValidArgs: hosts.Names(),
+		RunE: func(_ *cobra.Command, args []string) error {
+			h, err := hostOf(args[0])
+			if err != nil {
+				return err
+			}
+			binary, err := a.path()
+			if err != nil {
+				return err
+			}
+			path, err := a.fileOf(h, t)
+			if err != nil {
+				return err
+			}
+			done := fmt.Sprintf("%s is not registered with %s any more", t.name, h.Title)
+			already := fmt.Sprintf("%s is not registered with %s: there is nothing to take out", t.name, h.Title)
+			return a.change(h, path, t.dry, done, already, "", func(d hosts.Document) ([]byte, error) {
+				text, _, err := d.Take(t.name, a.Name, binary)
+				return text, err
+			})
+		},
+	}
+	t.bind(c, a.Name)
+	return c
+}
+
+// findHosts lists the hosts, those that seem to be on this machine first.
+func (a *app) findHosts() error {
+	s, err := a.system()
 	if err != nil {
 		return err
 	}
-	e, err := a.entry(name)
+	var here, others bytes.Buffer
+	table := tabwriter.NewWriter(a.env.Stdout, 0, 0, 2, ' ', 0)
+	for _, h := range hosts.All() {
+		if h.Here(s) {
+			fmt.Fprintf(&here, "%s\t%s\there\t%s\n", h.Name, h.Title, h.Where(s.OS))
+		} else {
+			fmt.Fprintf(&others, "%s\t%s\t\t%s\n", h.Name, h.Title, h.Where(s.OS))
+		}
+	}
+	fmt.Fprint(table, "HOST\tPROGRAM\t\tFILE\n", here.String(), others.String())
+	return table.Flush()
+}
+
+func (a *app) system() (hosts.System, error) {
+	dir, err := os.Getwd()
+	exists := func(path string) bool { _, err := os.Stat(path); return err == nil }
+	return hosts.System{OS: runtime.GOOS, Environ: a.env.Environ, Dir: dir, Exists: exists}, err
+}
+
+// fileOf is the file that t means.
+func (a *app) fileOf(h hosts.Host, t target) (string, error) {
+	if t.file != "" {
+		return filepath.Abs(t.file)
+	}
+	s, err := a.system()
 	if err != nil {
-		return err
+		return "", err
 	}
-	if _, err := io.WriteString(a.env.Stderr, instructions(h, e, runtime.GOOS)); err != nil {
-		return err
-	}
-	_, err = io.WriteString(a.env.Stdout, h.Snippet(e))
-	return err
+	return h.File(s, t.project, t.name)
 }
 
 // hostOf is the host of that name.
@@ -78,35 +197,58 @@ func hostOf(name string) (hosts.Host, error) {
 	return all[i], nil
 }
 
-// entry has the binary and every path absolute: hosts start servers from any
-// directory, and several with a minimal PATH.
-func (a *app) entry(name string) (hosts.Entry, error) {
-	if !serverName(name) {
-		return hosts.Entry{}, fault.New(fault.Misconfigured, fmt.Sprintf("%q is no name for a server", name),
+// entry is the host, and the entry for it. The binary and every path in it are absolute:
+// hosts start servers from any directory, and several with a minimal PATH.
+func (a *app) entry(host, name string) (h hosts.Host, e hosts.Entry, err error) {
+	if h, err = hostOf(host); err != nil {
+		return h, e, err
+	}
+	// The name becomes part of the names of tools, and a bare key in YAML and TOML.
+	if !isWord(name, 64, "_-") || !isLetter(rune(name[0])) {
+		return h, e, fault.New(fault.Misconfigured, fmt.Sprintf("%q is no name for a server", name),
 			"Use a letter, then letters, digits, - and _, at most 64")
 	}
 	binary, err := a.path()
 	if err != nil {
-		return hosts.Entry{}, err
+		return h, e, err
 	}
 	set, err := a.load()
 	if err != nil {
-		return hosts.Entry{}, err
+		return h, e, err
 	}
 	if overHTTP(set) {
-		return hosts.Entry{}, fault.New(fault.Misconfigured, "hosts start a server themselves, and speak with it on stdin and stdout", "Leave --transport out")
+		return h, e, fault.New(fault.Misconfigured, "hosts start a server themselves, and speak with it on stdin and stdout", "Leave --transport out")
 	}
-	e := hosts.Entry{Name: name, Program: a.Name, Command: binary, Args: lineOf(set)}
+
+	// The command line that means these settings wherever it is run: those of the command line
+	// and the environment, and the allowed directories even by default. Settings of the file
+	// stay in the file.
+	e = hosts.Entry{Name: name, Program: a.Name, Command: binary, Args: []string{}}
+	for _, f := range set.Flags() {
+		if strings.HasPrefix(set.Source(f.Name), "file ") || !set.Given(f.Name) && f.Name != "allow-path" {
+			continue
+		}
+		for _, word := range set.Words(f.Name) {
+			switch {
+			case f.Kind != settings.Bool:
+				e.Args = append(e.Args, "--"+f.Name, word)
+			case word == "true":
+				e.Args = append(e.Args, "--"+f.Name)
+			default: // one word: the next one would be an argument
+				e.Args = append(e.Args, "--"+f.Name+"="+word)
+			}
+		}
+	}
 	for _, word := range append([]string{binary}, e.Args...) {
 		if !utf8.ValidString(word) {
-			return hosts.Entry{}, fault.New(fault.Misconfigured, fmt.Sprintf("%q is not UTF-8, and no host's configuration can hold it", word),
+			return h, e, fault.New(fault.Misconfigured, fmt.Sprintf("%q is not UTF-8, and no host's configuration can hold it", word),
 				"Use a path whose name is UTF-8")
 		}
 	}
-	return e, nil
+	return h, e, nil
 }
 
-// path is where the binary lies.
+// path is the path of the binary.
 func (a *app) path() (string, error) {
 	if a.env.Executable != "" {
 		return a.env.Executable, nil
@@ -116,36 +258,6 @@ func (a *app) path() (string, error) {
 		return "", fault.New(fault.Unavailable, "the system does not say where this program lies", "").Because(err)
 	}
 	return path, nil
-}
-
-// lineOf is the command line that means set wherever it is run: what the
-// command line or the environment says, and the allowed directories even where
-// they are the default. What the file says stays in the file.
-func lineOf(set *settings.Set) []string {
-	args := []string{}
-	for _, f := range set.Flags() {
-		fromFile := strings.HasPrefix(set.Source(f.Name), "file ")
-		if fromFile || !set.Given(f.Name) && f.Name != "allow-path" {
-			continue
-		}
-		for _, word := range set.Words(f.Name) {
-			args = append(args, onLine(f, word)...)
-		}
-	}
-	return args
-}
-
-// instructions say where to paste, what to run instead, and what to heed.
-func instructions(h hosts.Host, e hosts.Entry, goos string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: add this to %s\n", h.Title, h.Where(goos))
-	if run := h.Run(e); run != nil && goos != "windows" { // PowerShell and cmd quote differently, and neither reliably
-		fmt.Fprintf(&b, "or run: %s\n", shellLine(run))
-	}
-	if link := h.Link(e); link != "" {
-		fmt.Fprintf(&b, "or open: %s\n", link)
-	}
-	return b.String() + heed(h, e) + "\n"
 }
 
 // heed is what one should know about a host, and about an entry in it.
@@ -172,14 +284,59 @@ func shellLine(words []string) string {
 	return strings.Join(out, " ")
 }
 
-// onLine is one giving of a flag. A Bool must be one word: the next one would
-// be an argument.
-func onLine(f settings.Flag, word string) []string {
-	switch {
-	case f.Kind != settings.Bool:
-		return []string{"--" + f.Name, word}
-	case word == "true":
-		return []string{"--" + f.Name}
+// change reads the file, changes its text, and writes it. If another program writes it
+// meanwhile, that is tried again, five times at most.
+func (a *app) change(h hosts.Host, path string, dry bool, done, already, note string, edit func(hosts.Document) ([]byte, error)) error {
+	for tries := 1; ; tries++ {
+		f, d, err := document(h, path)
+		if err != nil {
+			return err
+		}
+		text, err := edit(d)
+		if err != nil {
+			return within(path, err)
+		}
+		if bytes.Equal(f.Text, text) {
+			_, err := fmt.Fprintf(a.env.Stdout, "%s\n  file: %s\n", already, path)
+			return err
+		}
+		if dry {
+			_, err := io.WriteString(a.env.Stdout, hosts.Diff(path, f.Text, text))
+			return err
+		}
+		backup, err := f.Write(text, time.Now())
+		if errors.Is(err, hosts.Changed) && tries < 5 {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := io.WriteString(a.env.Stderr, note); err != nil {
+			return err
+		}
+		report := fmt.Sprintf("%s\n  file: %s\n", done, path)
+		if backup != "" {
+			report += fmt.Sprintf("  as it was: %s\n", backup)
+		}
+		_, err = io.WriteString(a.env.Stdout, report)
+		return err
 	}
-	return []string{"--" + f.Name + "=" + word}
+}
+
+// document is a host's file, parsed. An error names the file.
+func document(h hosts.Host, path string) (f hosts.File, d hosts.Document, err error) {
+	if f, err = hosts.Read(path); err != nil {
+		return f, d, err
+	}
+	if d, err = h.Parse(path, f.Text); err != nil {
+		return f, d, within(path, err)
+	}
+	return f, d, nil
+}
+
+// within is err with the file that it is about.
+func within(path string, err error) error {
+	e := *fault.From(err)
+	e.Msg = path + ": " + e.Msg
+	return &e
 }

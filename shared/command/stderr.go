@@ -44,29 +44,23 @@ func (u *unread) Write(p []byte) (int, error) {
 // drain writes until nothing waits.
 func (u *unread) drain() {
 	for {
-		p := u.next()
+		u.mu.Lock()
+		p := u.waiting
+		u.waiting = nil
+		if u.dropped > 0 {
+			p = fmt.Appendf(p, dropNotice, u.dropped)
+			u.dropped = 0
+		}
+		if p == nil {
+			close(u.writing)
+			u.writing = nil
+		}
+		u.mu.Unlock()
 		if p == nil {
 			return
 		}
 		_, _ = u.to.Write(p) // a reader that is gone is no reason to stop serving
 	}
-}
-
-// next is what to write now, and nil at the end.
-func (u *unread) next() []byte {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	p := u.waiting
-	u.waiting = nil
-	if u.dropped > 0 {
-		p = fmt.Appendf(p, dropNotice, u.dropped)
-		u.dropped = 0
-	}
-	if p == nil {
-		close(u.writing)
-		u.writing = nil
-	}
-	return p
 }
 
 // flush waits until all is written, though not for ever.

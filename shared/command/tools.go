@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/multiollama/mcp-server/shared/fault"
-	"github.com/multiollama/mcp-server/shared/toolkit"
 )
 
 func (a *app) toolsCommand() *cobra.Command {
@@ -29,39 +28,41 @@ func (a *app) toolsCommand() *cobra.Command {
 				return err
 			}
 			defer service.close()
-			switch {
+			switch tools := service.Vocabulary.Tools; {
 			case asJSON:
-				return writeJSON(a.env.Stdout, describe(service.Vocabulary.Tools))
+				out := make([]described, len(tools))
+				for i, t := range tools {
+					out[i] = described{t.Name, t.Title, t.Doc, t.Toolset, t.Effect.String(), t.Destructive, t.InputSchema(), t.OutputSchema()}
+				}
+				return writeJSON(a.env.Stdout, out)
 			case asMarkdown:
-				return writeMarkdown(a.env.Stdout, service.Vocabulary.Tools)
+				sections := make([]string, len(tools))
+				for i, t := range tools {
+					sections[i] = t.Markdown()
+				}
+				_, err := io.WriteString(a.env.Stdout, strings.Join(sections, "\n"))
+				return err
 			}
 			return writeTable(a.env.Stdout, service)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "as JSON, with schemas")
 	c.Flags().BoolVar(&asMarkdown, "markdown", false, "as Markdown, with parameters")
+	// The help also names what --toolsets and --vocabulary accept, if the server can be opened.
 	usual := c.HelpFunc()
 	c.SetHelpFunc(func(c *cobra.Command, args []string) {
 		usual(c, args)
-		a.helpWithToolsets(c)
+		ctx := c.Context()
+		if ctx == nil {
+			ctx = context.Background()
+		}
+		if service, err := a.look(ctx); err == nil {
+			defer service.close()
+			fmt.Fprintln(c.OutOrStdout())
+			_ = writeChoices(c.OutOrStdout(), service) // help is printed as far as it can be
+		}
 	})
 	return c
-}
-
-// helpWithToolsets adds the names that --toolsets and --vocabulary take, as far
-// as the server can be opened.
-func (a *app) helpWithToolsets(c *cobra.Command) {
-	ctx := c.Context()
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	service, err := a.look(ctx)
-	if err != nil {
-		return
-	}
-	defer service.close()
-	fmt.Fprintln(c.OutOrStdout())
-	writeChoices(c.OutOrStdout(), service)
 }
 
 // look is the service for a look at it: nothing is recorded or restricted.
@@ -86,49 +87,28 @@ type described struct {
 	OutputSchema json.RawMessage `json:"outputSchema"`
 }
 
-func describe(tools []toolkit.Tool) []described {
-	out := make([]described, len(tools))
-	for i, t := range tools {
-		out[i] = described{t.Name, t.Title, t.Doc, t.Toolset, t.Effect.String(), t.Destructive, t.InputSchema(), t.OutputSchema()}
-	}
-	return out
-}
-
-func writeMarkdown(w io.Writer, tools []toolkit.Tool) error {
-	sections := make([]string, len(tools))
-	for i, t := range tools {
-		sections[i] = t.Markdown()
-	}
-	_, err := io.WriteString(w, strings.Join(sections, "\n"))
-	return err
-}
-
+// writeTable lists the tools with their outermost parameters, the optional ones in brackets.
 func writeTable(w io.Writer, s *Service) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "TOOL\tEFFECT\tTOOLSET\tPARAMETERS")
 	for _, t := range s.Vocabulary.Tools {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", t.Name, t.Effect, t.Toolset, usage(t))
+		var params []string
+		for _, p := range t.Params() {
+			switch {
+			case strings.ContainsAny(p.Name, ".["): // of another parameter
+			case p.Required:
+				params = append(params, p.Name)
+			default:
+				params = append(params, "["+p.Name+"]")
+			}
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", t.Name, t.Effect, t.Toolset, strings.Join(params, " "))
 	}
 	if err := table.Flush(); err != nil {
 		return err
 	}
 	fmt.Fprintln(w)
 	return writeChoices(w, s)
-}
-
-// usage is the outermost parameters, the optional ones in brackets.
-func usage(t toolkit.Tool) string {
-	var words []string
-	for _, p := range t.Params() {
-		switch {
-		case strings.ContainsAny(p.Name, ".["): // lies within another one
-		case p.Required:
-			words = append(words, p.Name)
-		default:
-			words = append(words, "["+p.Name+"]")
-		}
-	}
-	return strings.Join(words, " ")
 }
 
 // writeChoices names what --vocabulary and --toolsets take.

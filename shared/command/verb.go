@@ -45,10 +45,11 @@ func (a *app) verb(v Verb) *cobra.Command {
 	}
 	c.Args = arguments(v.Least, v.Most)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		act, err := a.act(args)
+		set, err := a.load()
 		if err != nil {
 			return err
 		}
+		act := Act{Settings: set, Own: a.own(set), Args: args, Words: map[string]string{}, Environment: a.env}
 		for i, w := range v.Words {
 			if c.Flags().Changed(w.Name) {
 				act.Words[w.Name] = values[i]
@@ -61,12 +62,4 @@ func (a *app) verb(v Verb) *cobra.Command {
 		return err
 	}
 	return c
-}
-
-func (a *app) act(args []string) (Act, error) {
-	set, err := a.load()
-	if err != nil {
-		return Act{}, err
-	}
-	return Act{Settings: set, Own: a.own(set), Args: args, Words: map[string]string{}, Environment: a.env}, nil
 }
