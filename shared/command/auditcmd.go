@@ -28,81 +28,87 @@ func (a *app) auditCommand() *cobra.Command {
 		Args: a.noCommand,
 		RunE: help,
 	}
-	c.AddCommand(a.auditTail(), a.auditVerify(), a.auditStats(), a.auditQuery())
-	return c
-}
-
-// auditLog is the file to read.
-func (a *app) auditLog() (string, error) {
-	set, err := a.load()
-	if err != nil {
-		return "", err
+	// below adds a command that reads the log; --json is the last of its flags.
+	below := func(use, short, jsonDoc string, flags func(*cobra.Command), run func(c *cobra.Command, file string, asJSON bool) error) {
+		var asJSON bool
+		sub := &cobra.Command{Use: use, Short: short, Args: a.noCommand}
+		sub.RunE = func(c *cobra.Command, _ []string) error {
+			set, err := a.load()
+			if err != nil {
+				return err
+			}
+			file, err := a.auditFile(set, runtime.GOOS)
+			if err == nil && file == "" {
+				err = fault.New(fault.Misconfigured, fmt.Sprintf("the audit log is %s (%s), which is no file",
+					set.Text("audit-log"), set.Source("audit-log")), "Name the file with --audit-log")
+			}
+			if err != nil {
+				return err
+			}
+			return run(c, file, asJSON)
+		}
+		flags(sub)
+		sub.Flags().BoolVar(&asJSON, "json", false, jsonDoc)
+		c.AddCommand(sub)
 	}
-	file, err := a.auditFile(set, runtime.GOOS)
-	if err == nil && file == "" {
-		err = fault.New(fault.Misconfigured, fmt.Sprintf("the audit log is %s (%s), which is no file",
-			set.Text("audit-log"), set.Source("audit-log")), "Name the file with --audit-log")
-	}
-	return file, err
-}
 
-func (a *app) auditTail() *cobra.Command {
-	var follow, asJSON bool
+	var follow bool
 	var lines int
-	c := &cobra.Command{
-		Use:   "tail",
-		Short: "Print the last events, and with -f the ones to come",
-		Args:  a.noCommand,
-		RunE: func(c *cobra.Command, _ []string) error {
-			file, err := a.auditLog()
-			if err != nil {
-				return err
-			}
-			if lines < 1 {
-				return fault.New(fault.Misconfigured, fmt.Sprintf("--lines is %d", lines), "Write how many events to print, at least 1")
-			}
-			ctx, stop := untilSignal(c.Context())
-			defer stop()
-			if follow {
-				return a.printEvents(audit.Follow(ctx, file, lines), asJSON)
-			}
+	below("tail", "Print the last events, and with -f the ones to come", "as JSON lines", func(c *cobra.Command) {
+		c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with events as they come")
+		c.Flags().IntVarP(&lines, "lines", "n", 10, "how many of the last events")
+	}, func(c *cobra.Command, file string, asJSON bool) error {
+		if lines < 1 {
+			return fault.New(fault.Misconfigured, fmt.Sprintf("--lines is %d", lines), "Write how many events to print, at least 1")
+		}
+		if !follow {
 			return a.printEvents(audit.Query(file, audit.Filter{Limit: lines}), asJSON)
-		},
-	}
-	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with events as they come")
-	c.Flags().IntVarP(&lines, "lines", "n", 10, "how many of the last events")
-	c.Flags().BoolVar(&asJSON, "json", false, "as JSON lines")
-	return c
-}
-
-func (a *app) auditVerify() *cobra.Command {
-	var asJSON bool
-	c := &cobra.Command{
-		Use:   "verify",
-		Short: "Follow the chain of hashes and name what was changed, removed or moved",
-		Args:  a.noCommand,
-		RunE: func(*cobra.Command, []string) error {
-			file, err := a.auditLog()
-			if err != nil {
-				return err
-			}
+		}
+		ctx, stop := untilSignal(c.Context())
+		defer stop()
+		return a.printEvents(audit.Follow(ctx, file, lines), asJSON)
+	})
+	below("verify", "Follow the chain of hashes and name what was changed, removed or moved", "as JSON", func(*cobra.Command) {},
+		func(_ *cobra.Command, file string, asJSON bool) error {
 			result, err := audit.Verify(file)
 			if err != nil {
 				return err
 			}
-			if err := writeResult(a.env.Stdout, file, result, asJSON); err != nil || result.OK() {
+			if err := a.writeResult(file, result, asJSON); err != nil || result.OK() {
 				return err
 			}
 			return errFailed
-		},
-	}
-	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+		})
+	var f filterFlags
+	below("stats", "Count events by tool, verdict and code, with durations", "as JSON", f.bind,
+		func(_ *cobra.Command, file string, asJSON bool) error {
+			filter, err := f.read(time.Now())
+			if err != nil {
+				return err
+			}
+			stats, err := audit.Summarize(file, filter)
+			if err != nil {
+				return err
+			}
+			return a.writeStats(stats, asJSON)
+		})
+	var q filterFlags
+	below("query", "Print the events that fit", "as JSON", func(c *cobra.Command) {
+		q.bind(c)
+		c.Flags().IntVar(&q.filter.Limit, "limit", 0, "at most so many; 0: all")
+	}, func(_ *cobra.Command, file string, asJSON bool) error {
+		filter, err := q.read(time.Now())
+		if err != nil {
+			return err
+		}
+		return a.printEvents(audit.Query(file, filter), asJSON)
+	})
 	return c
 }
 
-func writeResult(w io.Writer, file string, r audit.Result, asJSON bool) error {
+func (a *app) writeResult(file string, r audit.Result, asJSON bool) error {
 	if asJSON {
-		return writeJSON(w, r)
+		return writeJSON(a.env.Stdout, r)
 	}
 	var b strings.Builder
 	for _, broken := range r.Broken {
@@ -120,7 +126,7 @@ func writeResult(w io.Writer, file string, r audit.Result, asJSON bool) error {
 		fmt.Fprintf(&b, ", %s to %s", stamp(r.First), stamp(r.Last))
 	}
 	fmt.Fprintf(&b, "\nhead %s\n", r.Head)
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(a.env.Stdout, b.String())
 	return err
 }
 
@@ -130,7 +136,6 @@ func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 type filterFlags struct {
 	filter       audit.Filter
 	since, until string
-	json         bool
 }
 
 func (f *filterFlags) bind(c *cobra.Command) {
@@ -141,25 +146,21 @@ func (f *filterFlags) bind(c *cobra.Command) {
 	c.Flags().BoolVar(&f.filter.Denied, "denied", false, "only what was denied")
 	c.Flags().StringVar(&f.since, "since", "", "from then on: 2h ago is 2h; or 2026-01-31, or RFC 3339")
 	c.Flags().StringVar(&f.until, "until", "", "up to then, written as for --since")
-	c.Flags().BoolVar(&f.json, "json", false, "as JSON")
 }
 
 func (f *filterFlags) read(now time.Time) (audit.Filter, error) {
-	var err error
-	if f.filter.Since, err = moment("since", f.since, now); err != nil {
-		return f.filter, err
+	filter := f.filter
+	for _, bound := range []struct {
+		flag, word string
+		to         *time.Time
+	}{{"since", f.since, &filter.Since}, {"until", f.until, &filter.Until}} {
+		t, ok := Moment(bound.word, now)
+		if !ok {
+			return filter, fault.New(fault.Misconfigured, fmt.Sprintf("--%s %s is no time", bound.flag, bound.word), "Write 2h, 2026-01-31 or 2026-01-31T12:00:00Z")
+		}
+		*bound.to = t
 	}
-	f.filter.Until, err = moment("until", f.until, now)
-	return f.filter, err
-}
-
-// moment is [Moment] of the value of a flag.
-func moment(flag, word string, now time.Time) (time.Time, error) {
-	t, ok := Moment(word, now)
-	if !ok {
-		return t, fault.New(fault.Misconfigured, fmt.Sprintf("--%s %s is no time", flag, word), "Write 2h, 2026-01-31 or 2026-01-31T12:00:00Z")
-	}
-	return t, nil
+	return filter, nil
 }
 
 // Moment is the time that word means: so long before now (2h), a day where now is, or
@@ -178,57 +179,8 @@ func Moment(word string, now time.Time) (t time.Time, ok bool) {
 	return t, err == nil
 }
 
-// auditQuestion is the log and which of its events are meant.
-func (a *app) auditQuestion(f filterFlags) (file string, filter audit.Filter, err error) {
-	if file, err = a.auditLog(); err != nil {
-		return "", audit.Filter{}, err
-	}
-	filter, err = f.read(time.Now())
-	return file, filter, err
-}
-
-func (a *app) auditStats() *cobra.Command {
-	var f filterFlags
-	c := &cobra.Command{
-		Use:   "stats",
-		Short: "Count events by tool, verdict and code, with durations",
-		Args:  a.noCommand,
-		RunE: func(*cobra.Command, []string) error {
-			file, filter, err := a.auditQuestion(f)
-			if err != nil {
-				return err
-			}
-			stats, err := audit.Summarize(file, filter)
-			if err != nil {
-				return err
-			}
-			return a.writeStats(stats, f.json)
-		},
-	}
-	f.bind(c)
-	return c
-}
-
-func (a *app) auditQuery() *cobra.Command {
-	var f filterFlags
-	c := &cobra.Command{
-		Use:   "query",
-		Short: "Print the events that fit",
-		Args:  a.noCommand,
-		RunE: func(*cobra.Command, []string) error {
-			file, filter, err := a.auditQuestion(f)
-			if err != nil {
-				return err
-			}
-			return a.printEvents(audit.Query(file, filter), f.json)
-		},
-	}
-	f.bind(c)
-	c.Flags().IntVar(&f.filter.Limit, "limit", 0, "at most so many; 0: all")
-	return c
-}
-
-// printEvents goes on after a line that is no event, and then fails at the end.
+// printEvents continues after a line that is not an event, and then fails at the end. In a line
+// for a person, values of clients are escaped: a path must not forge a line.
 func (a *app) printEvents(events iter.Seq2[audit.Event, error], asJSON bool) error {
 	lines := json.NewEncoder(a.env.Stdout)
 	lines.SetEscapeHTML(false)
@@ -242,28 +194,22 @@ func (a *app) printEvents(events iter.Seq2[audit.Event, error], asJSON bool) err
 		case asJSON:
 			err = lines.Encode(e)
 		default:
-			_, err = fmt.Fprintln(a.env.Stdout, eventLine(e))
+			words := []string{stamp(e.Time), fmt.Sprint(e.Seq), e.Server, e.Tool, e.Verdict, e.Outcome}
+			if e.Outcome != "begin" {
+				words = append(words, fmt.Sprintf("%.1fms", e.DurationMS))
+			}
+			for _, word := range append([]string{e.Code, e.Rule}, e.Paths...) {
+				if word != "" {
+					words = append(words, word)
+				}
+			}
+			_, err = fmt.Fprintln(a.env.Stdout, text.Escape(strings.Join(words, "  ")))
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return outcome
-}
-
-// eventLine is an event for a person. What came from a client is escaped: a
-// path must not forge a line.
-func eventLine(e audit.Event) string {
-	words := []string{stamp(e.Time), fmt.Sprint(e.Seq), e.Server, e.Tool, e.Verdict, e.Outcome}
-	if e.Outcome != "begin" {
-		words = append(words, fmt.Sprintf("%.1fms", e.DurationMS))
-	}
-	for _, word := range append([]string{e.Code, e.Rule}, e.Paths...) {
-		if word != "" {
-			words = append(words, word)
-		}
-	}
-	return text.Escape(strings.Join(words, "  "))
 }
 
 func (a *app) writeStats(s audit.Stats, asJSON bool) error {

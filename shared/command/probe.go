@@ -24,15 +24,15 @@ type probe struct {
 	dir     string
 }
 
-// told is what a server said of itself.
-type told struct {
+// answers are those of a server about itself.
+type answers struct {
 	version string
 	tools   int
 	took    time.Duration // until the first answer
-	strays  []string      // lines on stdout that are no messages
+	strays  []string      // lines on stdout that are not messages
 }
 
-// The two eras of the protocol: with a handshake, and with the version in every
+// The two versions of the protocol: with a handshake, and with the version in every
 // request (SEP-2575).
 const (
 	legacy = "2025-11-25"
@@ -48,44 +48,55 @@ func (p probe) process(ctx context.Context, args []string) *exec.Cmd {
 	return c
 }
 
-// ask starts the server, speaks with it in one era, and ends it with all that it
-// started. The deadline is that of ctx.
-func (p probe) ask(ctx context.Context, era string) (told, error) {
+// ask starts the server, speaks with it in one version of the protocol, and ends it with all
+// that it started. The deadline is that of ctx.
+func (p probe) ask(ctx context.Context, version string) (answers, error) {
 	c := p.process(ctx, p.args)
 	stderr := &tail{}
 	c.Stderr = stderr
 	stdin, err := c.StdinPipe()
 	if err != nil {
-		return told{}, err
+		return answers{}, err
 	}
 	stdout, err := c.StdoutPipe()
 	if err != nil {
-		return told{}, err
+		return answers{}, err
 	}
 	began := time.Now()
 	if err := c.Start(); err != nil {
-		return told{}, err
+		return answers{}, err
 	}
-	s := &talk{out: stdin, in: lines(stdout), era: era, began: began}
-	err = s.all(ctx)
-	_ = stdin.Close() // a server that is gone already is told by err
-	s.drain(ctx)
+	s := &talk{out: stdin, in: lines(stdout), protocol: version}
+	err = s.speak(ctx, began)
+	_ = stdin.Close() // err says that a server has already exited
+
+	// A server that ends closes its stdout.
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		for range s.in {
+		}
+	}()
+	select {
+	case <-closed:
+	case <-ctx.Done():
+	case <-time.After(2 * time.Second):
+	}
 	end(c)
 	_ = c.Wait() // it may have been killed
 	if err != nil && stderr.last() != "" {
 		err = fmt.Errorf("%w; it wrote: %s", err, stderr.last())
 	}
-	return s.told, err
+	return s.answers, err
 }
 
 // talk is a conversation with a server.
 type talk struct {
-	out   io.Writer
-	in    <-chan []byte
-	era   string
-	began time.Time
-	id    int
-	told
+	out      io.Writer
+	in       <-chan []byte
+	protocol string
+	id       int
+	answers
 }
 
 // lines are the lines that come from r, until it ends.
@@ -105,31 +116,26 @@ func lines(r io.Reader) <-chan []byte {
 	return all
 }
 
-// all asks what a host asks first.
-func (s *talk) all(ctx context.Context) error {
+// speak asks what a host asks first: the version, and the tools, page by page.
+func (s *talk) speak(ctx context.Context, began time.Time) error {
 	var welcome struct {
 		ServerInfo struct{ Version string }
 	}
 	method, params := "server/discover", map[string]any{}
-	if s.era == legacy {
+	if s.protocol == legacy {
 		method = "initialize"
 		params = map[string]any{"protocolVersion": legacy, "capabilities": map[string]any{}, "clientInfo": client()}
 	}
 	if err := s.request(ctx, method, params, &welcome); err != nil {
 		return err
 	}
-	s.took, s.version = time.Since(s.began), welcome.ServerInfo.Version
-	if s.era == legacy {
+	s.took, s.version = time.Since(began), welcome.ServerInfo.Version
+	if s.protocol == legacy {
 		if err := s.send(map[string]any{"method": "notifications/initialized"}); err != nil {
 			return err
 		}
 	}
-	return s.count(ctx)
-}
-
-// count counts the tools, page by page.
-func (s *talk) count(ctx context.Context) error {
-	params := map[string]any{}
+	params = map[string]any{}
 	for {
 		var page struct {
 			Tools      []json.RawMessage
@@ -148,10 +154,11 @@ func (s *talk) count(ctx context.Context) error {
 
 func client() map[string]any { return map[string]any{"name": "doctor", "version": "1"} }
 
-// request sends a request and reads its answer into result.
+// request sends a request and reads its answer into result. A line that is not a message is
+// collected as a stray one.
 func (s *talk) request(ctx context.Context, method string, params map[string]any, result any) error {
 	s.id++
-	if s.era == modern {
+	if s.protocol == modern {
 		params["_meta"] = map[string]any{
 			"io.modelcontextprotocol/protocolVersion":    modern,
 			"io.modelcontextprotocol/clientInfo":         client(),
@@ -162,17 +169,36 @@ func (s *talk) request(ctx context.Context, method string, params map[string]any
 		return fmt.Errorf("it takes no message: %w", err)
 	}
 	for {
+		var line []byte
+		var open bool
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("no answer to %s in time", method)
-		case line, open := <-s.in:
-			if !open {
-				return fmt.Errorf("it ended before it answered %s", method)
-			}
-			if found, err := s.answer(line, method, result); found {
-				return err
-			}
+		case line, open = <-s.in:
 		}
+		if !open {
+			return fmt.Errorf("it ended before it answered %s", method)
+		}
+		var m struct {
+			JSONRPC string
+			ID      json.RawMessage
+			Method  string
+			Result  json.RawMessage
+			Error   *struct{ Message string }
+		}
+		if json.Unmarshal(line, &m) != nil || m.JSONRPC != "2.0" {
+			if len(s.strays) < 3 {
+				s.strays = append(s.strays, short(string(line)))
+			}
+			continue
+		}
+		if m.Method != "" || string(m.ID) != strconv.Itoa(s.id) {
+			continue
+		}
+		if m.Error != nil {
+			return fmt.Errorf("it refuses %s: %s", method, short(m.Error.Message))
+		}
+		return json.Unmarshal(m.Result, result)
 	}
 }
 
@@ -186,60 +212,12 @@ func (s *talk) send(message map[string]any) error {
 	return err
 }
 
-// answer says whether line is what is waited for. A line that is no message is
-// kept as a stray one.
-func (s *talk) answer(line []byte, method string, result any) (found bool, err error) {
-	var m struct {
-		JSONRPC string
-		ID      json.RawMessage
-		Method  string
-		Result  json.RawMessage
-		Error   *struct{ Message string }
-	}
-	if json.Unmarshal(line, &m) != nil || m.JSONRPC != "2.0" {
-		if len(s.strays) < 3 {
-			s.strays = append(s.strays, short(string(line)))
-		}
-		return false, nil
-	}
-	if m.Method != "" || string(m.ID) != strconv.Itoa(s.id) {
-		return false, nil
-	}
-	if m.Error != nil {
-		return true, fmt.Errorf("it refuses %s: %s", method, short(m.Error.Message))
-	}
-	return true, json.Unmarshal(m.Result, result)
-}
-
-// drain waits until the server has closed its stdout, as it does when it ends.
-func (s *talk) drain(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	for {
-		select {
-		case _, open := <-s.in:
-			if !open {
-				return
-			}
-		case <-ctx.Done():
-			go discard(s.in)
-			return
-		}
-	}
-}
-
-// discard reads on until the server that is killed is gone.
-func discard(in <-chan []byte) {
-	for range in {
-	}
-}
-
 // short is s on one line of bounded length.
 func short(s string) string {
-	const most = 120
+	const limit = 120
 	s = strings.Join(strings.Fields(s), " ")
-	if len(s) > most {
-		s = text.Cut(s, most) + "…"
+	if len(s) > limit {
+		s = text.Cut(s, limit) + "…"
 	}
 	return s
 }
@@ -248,10 +226,10 @@ func short(s string) string {
 type tail struct{ text []byte }
 
 func (t *tail) Write(p []byte) (int, error) {
-	const most = 4 << 10
+	const limit = 4 << 10
 	t.text = append(t.text, p...)
-	if len(t.text) > most {
-		t.text = bytes.Clone(t.text[len(t.text)-most:])
+	if len(t.text) > limit {
+		t.text = bytes.Clone(t.text[len(t.text)-limit:])
 	}
 	return len(p), nil
 }

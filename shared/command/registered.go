@@ -33,7 +33,8 @@ type registration struct {
 	host hosts.Host
 	file string
 	dir  string // where the host starts it, as far as that is known
-	held bool   // it is not to be started: a project's file can come from anybody
+	// It is not started: a project's file can come from anybody.
+	untrusted bool
 	hosts.Registered
 }
 
@@ -52,26 +53,21 @@ func (a *app) registrations(ctx context.Context, w wanted) []Check {
 		all = []hosts.Host{h}
 	}
 	var checks []Check
-	seen := map[string]string{}
+	started := map[string]string{}
 	for _, h := range all {
 		found, faults := a.entries(h, w)
 		checks = append(checks, faults...)
 		for _, r := range found {
-			checks = append(checks, a.visit(ctx, r, seen)...)
+			checks = append(checks, a.visit(ctx, r, started)...)
 		}
 	}
-	if len(checks) > 0 {
+	switch {
+	case len(checks) > 0:
 		return checks
+	case w.host != "":
+		return []Check{{Bad, w.host, a.Name + " is not registered with " + all[0].Title, "install " + w.host + " does that"}}
 	}
-	return []Check{a.unregistered(w, all)}
-}
-
-// unregistered says that there was nothing to look at.
-func (a *app) unregistered(w wanted, all []hosts.Host) Check {
-	if w.host != "" {
-		return Check{Bad, w.host, a.Name + " is not registered with " + all[0].Title, "install " + w.host + " does that"}
-	}
-	return Check{OK, "hosts", a.Name + " is registered with no host of this user", "install HOST does that; install lists the hosts"}
+	return []Check{{OK, "hosts", a.Name + " is registered with no host of this user", "install HOST does that; install lists the hosts"}}
 }
 
 // entries are those of a host that start this server.
@@ -96,25 +92,23 @@ func (a *app) entries(h hosts.Host, w wanted) (found []registration, faults []Ch
 			faults = append(faults, c)
 			continue
 		}
-		dir := a.home()
-		if project {
-			dir = s.Dir
-		}
 		for _, r := range d.Entries() {
-			if a.means(w, r) {
-				found = append(found, registration{h, path, directoryOf(r, dir), project && !w.project, r})
+			if w.name != "" && r.Name != w.name || w.name == "" && !a.isOurs(r) {
+				continue
 			}
+			dir := a.home()
+			if project {
+				dir = s.Dir
+			}
+			if filepath.IsAbs(r.Dir) {
+				dir = r.Dir
+			} else if r.Dir != "" {
+				dir = filepath.Join(dir, r.Dir)
+			}
+			found = append(found, registration{h, path, dir, project && !w.project, r})
 		}
 	}
 	return found, faults
-}
-
-// means says that an entry is one to look at.
-func (a *app) means(w wanted, r hosts.Registered) bool {
-	if w.name != "" {
-		return r.Name == w.name
-	}
-	return a.isOurs(r)
 }
 
 // isOurs says that an entry starts this server.
@@ -123,116 +117,89 @@ func (a *app) isOurs(r hosts.Registered) bool {
 	return r.Is(a.Name, path)
 }
 
-func directoryOf(r hosts.Registered, usual string) string {
-	switch {
-	case r.Dir == "":
-		return usual
-	case filepath.IsAbs(r.Dir):
-		return r.Dir
-	}
-	return filepath.Join(usual, r.Dir)
-}
-
-// visit looks at one registration. seen has which were started already, and for
+// visit looks at one registration. started has which were started already, and for
 // which host.
-func (a *app) visit(ctx context.Context, r registration, seen map[string]string) []Check {
+func (a *app) visit(ctx context.Context, r registration, started map[string]string) []Check {
 	as := fmt.Sprintf("%s in %s", r.Name, r.file)
+	one := func(v Verdict, text, fix string) []Check { return []Check{{v, r.host.Name, text, fix}} }
 	switch {
 	case !a.isOurs(r.Registered):
-		return []Check{{Bad, r.host.Name, as + " starts " + r.Command + ", which is not " + a.Name, "Name another entry with --name"}}
+		return one(Bad, as+" starts "+r.Command+", which is not "+a.Name, "Name another entry with --name")
 	case r.Off:
-		return []Check{{Warn, r.host.Name, as + " is switched off", "Switch it on in " + r.host.Title}}
-	case r.held:
-		return []Check{{OK, r.host.Name, as + " is not started: the file of a project can come from anybody", "doctor --host " + r.host.Name + " --project starts it"}}
+		return one(Warn, as+" is switched off", "Switch it on in "+r.host.Title)
+	case r.untrusted:
+		return one(OK, as+" is not started: the file of a project can come from anybody", "doctor --host "+r.host.Name+" --project starts it")
 	}
-	if c, ok := r.startable(); !ok {
-		return []Check{c}
+
+	// What can be seen without starting it.
+	its := fmt.Sprintf("%s of %s: ", r.Name, r.file)
+	again := "install " + r.host.Name + " writes it anew"
+	if found := r.host.Expands(hosts.Entry{Command: r.Command, Args: r.Args}); found != "" {
+		return one(Warn, its+"what it starts holds "+found+", which only the host can replace", "Look at it in "+r.host.Title)
 	}
+	if !filepath.IsAbs(r.Command) {
+		return one(Bad, its+r.Command+" is no absolute path, and hosts do not have the PATH of a shell", again)
+	}
+	info, err := os.Stat(r.Command)
+	if err != nil {
+		return one(Bad, its+r.Command+" is not there", again)
+	}
+	if info.IsDir() || runtime.GOOS != "windows" && info.Mode()&0o111 == 0 {
+		return one(Bad, its+r.Command+" cannot be executed", again)
+	}
+	if info, err := os.Stat(r.dir); err != nil || !info.IsDir() {
+		return one(Bad, its+"the directory "+r.dir+", where it is started, is not there", again)
+	}
+
 	line := strings.Join(append([]string{r.dir, r.Command}, r.Args...), "\x00") + fmt.Sprint(r.Env)
-	if first, known := seen[line]; known {
-		return []Check{{OK, r.host.Name, as + ", as with " + first, ""}}
+	if first, known := started[line]; known {
+		return one(OK, as+", as with "+first, "")
 	}
-	seen[line] = r.host.Name
+	started[line] = r.host.Name
 	ctx, cancel := context.WithTimeout(ctx, a.limit())
 	defer cancel()
 	return a.started(ctx, r, as)
 }
 
-// startable looks at what can be seen without starting anything.
-func (r registration) startable() (Check, bool) {
-	c := Check{Bad, r.host.Name, fmt.Sprintf("%s of %s: ", r.Name, r.file), "install " + r.host.Name + " writes it anew"}
-	if found := r.host.Expands(hosts.Entry{Command: r.Command, Args: r.Args}); found != "" {
-		c.Verdict, c.Fix = Warn, "Look at it in "+r.host.Title
-		c.Text += "what it starts holds " + found + ", which only the host can replace"
-		return c, false
-	}
-	if !filepath.IsAbs(r.Command) {
-		c.Text += fmt.Sprintf("%s is no absolute path, and hosts do not have the PATH of a shell", r.Command)
-		return c, false
-	}
-	info, err := os.Stat(r.Command)
-	switch {
-	case err != nil:
-		c.Text += r.Command + " is not there"
-		return c, false
-	case info.IsDir() || runtime.GOOS != "windows" && info.Mode()&0o111 == 0:
-		c.Text += r.Command + " cannot be executed"
-		return c, false
-	}
-	if info, err := os.Stat(r.dir); err != nil || !info.IsDir() {
-		c.Text += fmt.Sprintf("the directory %s, where it is started, is not there", r.dir)
-		return c, false
-	}
-	return c, true
-}
-
-// started starts the server in both eras, and lets it examine itself.
+// started starts the server in both versions of the protocol, and lets it examine itself.
 func (a *app) started(ctx context.Context, r registration, as string) []Check {
+	var checks []Check
+	add := func(v Verdict, text, fix string) { checks = append(checks, Check{v, r.host.Name, text, fix}) }
+	const newest = "Install the newest version"
 	p := probe{r.Command, r.Args, a.minimal(r.Env), r.dir}
 	old, err := p.ask(ctx, legacy)
 	if err != nil {
-		return []Check{{Bad, r.host.Name, as + " does not work: " + err.Error(), "Try " + shellLine(append([]string{r.Command}, r.Args...))}}
+		add(Bad, as+" does not work: "+err.Error(), "Try "+shellLine(append([]string{r.Command}, r.Args...)))
+		return checks
 	}
-	checks := []Check{{OK, r.host.Name, fmt.Sprintf("%s answers as version %s after %d ms, and offers %s",
-		as, old.version, old.took.Milliseconds(), several(old.tools, "tool")), ""}}
-	checks = append(checks, a.odds(r, old)...)
+	add(OK, fmt.Sprintf("%s answers as version %s after %d ms, and offers %s", as, old.version, old.took.Milliseconds(), several(old.tools, "tool")), "")
+	if len(old.strays) > 0 {
+		add(Warn, fmt.Sprintf("writes to stdout what is no message: %q", old.strays[0]), "Start the server itself, not a script that prints")
+	}
+	if old.took > 3*time.Second {
+		add(Warn, fmt.Sprintf("took %.1f s to answer, and some hosts wait no longer than 10", old.took.Seconds()), "Look at what starts it")
+	}
+	if mine := a.version().Version; older(old.version, mine) {
+		add(Warn, fmt.Sprintf("is version %s, older than this one, %s", old.version, mine), "install "+r.host.Name+" registers this one")
+	}
 	if now, err := p.ask(ctx, modern); err != nil {
-		checks = append(checks, Check{Warn, r.host.Name, "does not speak the protocol of " + modern + ": " + err.Error(), "Install the newest version"})
+		add(Warn, "does not speak the protocol of "+modern+": "+err.Error(), newest)
 	} else if now.tools != old.tools {
-		checks = append(checks, Check{Warn, r.host.Name, fmt.Sprintf("offers %s in the protocol of %s", several(now.tools, "tool"), modern), "Install the newest version"})
+		add(Warn, fmt.Sprintf("offers %s in the protocol of %s", several(now.tools, "tool"), modern), newest)
 	}
 	own, err := p.examined(ctx)
 	if err != nil {
-		return append(checks, Check{Warn, r.host.Name, "does not say what a model can touch: " + err.Error(), "Install the newest version"})
+		add(Warn, "does not say what a model can touch: "+err.Error(), newest)
 	}
 	for _, c := range own {
 		if c.Subject == aModel {
-			checks = append(checks, Check{c.Verdict, r.host.Name, aModel + " " + c.Text, c.Fix})
+			add(c.Verdict, aModel+" "+c.Text, c.Fix)
 		} else if c.Verdict != OK {
-			checks = append(checks, Check{c.Verdict, r.host.Name, c.Subject + ": " + c.Text, c.Fix})
+			add(c.Verdict, c.Subject+": "+c.Text, c.Fix)
 		}
 	}
 	return checks
 }
-
-// odds are what is strange about a server that works.
-func (a *app) odds(r registration, t told) []Check {
-	var checks []Check
-	add := func(text, fix string) { checks = append(checks, Check{Warn, r.host.Name, text, fix}) }
-	if len(t.strays) > 0 {
-		add(fmt.Sprintf("writes to stdout what is no message: %q", t.strays[0]), "Start the server itself, not a script that prints")
-	}
-	if t.took > slow {
-		add(fmt.Sprintf("took %.1f s to answer, and some hosts wait no longer than 10", t.took.Seconds()), "Look at what starts it")
-	}
-	if mine := a.version().Version; older(t.version, mine) {
-		add(fmt.Sprintf("is version %s, older than this one, %s", t.version, mine), "install "+r.host.Name+" registers this one")
-	}
-	return checks
-}
-
-// slow is how long a start may take before one should know.
-const slow = 3 * time.Second
 
 // older compares versions of the form 1.2.3; of others it says nothing.
 func older(version, than string) bool {
