@@ -13,7 +13,7 @@ import (
 )
 
 // misused is a word of the command line that is none of known.
-func misused(what, word string, known []string) *fault.Error {
+func misused(what, word string, known []string) error {
 	do := "Use one of " + strings.Join(known, ", ")
 	if near := settings.Nearest(word, known); near != "" {
 		do = fmt.Sprintf("Did you mean %s?", near)

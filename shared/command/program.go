@@ -125,17 +125,12 @@ func Run(ctx context.Context, p Program, args []string, env Environment) int {
 	return code
 }
 
-// table is the common flags that own does not replace, and own.
-func table(own []settings.Flag) []settings.Flag {
-	common := slices.DeleteFunc(settings.Common(), func(f settings.Flag) bool {
-		return slices.ContainsFunc(own, func(o settings.Flag) bool { return o.Name == f.Name })
-	})
-	return append(common, own...)
-}
-
 // Settings are all flags of the program, in the order of its help.
 func (p Program) Settings() []settings.Flag {
-	all := table(p.Flags)
+	common := slices.DeleteFunc(settings.Common(), func(f settings.Flag) bool {
+		return slices.ContainsFunc(p.Flags, func(own settings.Flag) bool { return own.Name == f.Name })
+	})
+	all := append(common, p.Flags...)
 	if p.Pathless {
 		all = slices.DeleteFunc(all, func(f settings.Flag) bool { return slices.Contains(pathFlags, f.Name) })
 	}
@@ -152,14 +147,12 @@ type app struct {
 	set *settings.Set
 }
 
-// bare is what a program does without a command.
-const bare = "Without a command it serves MCP on stdin and stdout, or over HTTP (--transport http)."
-
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
-		Use:           a.Name,
-		Short:         a.Title,
-		Long:          a.Title + "\n\n" + a.Doc + "\n\n" + bare,
+		Use:   a.Name,
+		Short: a.Title,
+		Long: a.Title + "\n\n" + a.Doc + "\n\n" +
+			"Without a command it serves MCP on stdin and stdout, or over HTTP (--transport http).",
 		Version:       a.version().Version,
 		Args:          a.noCommand,
 		RunE:          a.serve,
@@ -178,19 +171,14 @@ func (a *app) root() *cobra.Command {
 	for _, v := range a.Verbs {
 		root.AddCommand(a.verb(v))
 	}
-	a.adoptCompletion(root)
-	return root
-}
-
-// adoptCompletion makes cobra's own command refuse a shell it does not know,
-// rather than print its help and call that success.
-func (a *app) adoptCompletion(root *cobra.Command) {
+	// cobra's own command prints its help for a shell that it does not know, and calls that success.
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {
 			c.Args, c.RunE = a.noCommand, help
 		}
 	}
+	return root
 }
 
 // help is what a command does that only has others below it.
@@ -243,7 +231,17 @@ func (a *app) open(ctx context.Context, set *settings.Set) (*Service, error) {
 	if err != nil || service.Vocabulary.Name != "" {
 		return service, err
 	}
-	if service.Vocabulary, err = pick(service.Vocabularies, set); err != nil {
+	name := set.Text("vocabulary")
+	var names []string
+	for _, v := range service.Vocabularies {
+		names = append(names, v.Name)
+	}
+	if i := slices.Index(names, name); i >= 0 {
+		service.Vocabulary, err = service.Vocabularies[i].Make().Narrow(set.List("toolsets"))
+	} else {
+		err = misused(fmt.Sprintf("there is no vocabulary %s (%s)", name, set.Source("vocabulary")), name, names)
+	}
+	if err != nil {
 		return nil, errors.Join(err, service.close())
 	}
 	return service, nil
@@ -259,16 +257,4 @@ func (s *Service) close() error {
 		err = errors.Join(err, s.Close())
 	}
 	return err
-}
-
-// pick is the vocabulary that --vocabulary and --toolsets ask for.
-func pick(all []Vocabulary, set *settings.Set) (toolkit.Vocabulary, error) {
-	name := set.Text("vocabulary")
-	names := make([]string, len(all))
-	for i, v := range all {
-		if names[i] = v.Name; v.Name == name {
-			return v.Make().Narrow(set.List("toolsets"))
-		}
-	}
-	return toolkit.Vocabulary{}, misused(fmt.Sprintf("there is no vocabulary %s (%s)", name, set.Source("vocabulary")), name, names)
 }

@@ -122,9 +122,6 @@ func CheckState(dir string) error {
 	if err != nil {
 		return noState(dir, err)
 	}
-	if info.Mode()&fs.ModeSymlink != 0 {
-		return unfit(dir, "is a link")
-	}
 	if err := ours(dir, info); err != nil || !info.IsDir() { // whoever needs a directory says so
 		return err
 	}
@@ -138,9 +135,6 @@ func CheckState(dir string) error {
 		if err != nil {
 			continue // it has just gone
 		}
-		if info.Mode()&fs.ModeSymlink != 0 {
-			return unfit(path, "is a link")
-		}
 		if err := ours(path, info); err != nil {
 			return err
 		}
@@ -148,25 +142,26 @@ func CheckState(dir string) error {
 	return nil
 }
 
-// ours is an error where what info is about is another user's, or others can write it.
+// ours is an error where what info is about is a link, another user's, or others can write it.
 func ours(path string, info fs.FileInfo) error {
+	why := ""
 	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		why = "is a link"
 	case !isOwner(info):
-		return unfit(path, "belongs to another user")
+		why = "belongs to another user"
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0:
-		return unfit(path, fmt.Sprintf("can be written by others (mode %#o)", info.Mode().Perm()))
+		why = fmt.Sprintf("can be written by others (mode %#o)", info.Mode().Perm())
+	default:
+		return nil
 	}
-	return nil
+	return fault.New(fault.Misconfigured, "the servers' state cannot be kept: "+path+" "+why, stateElsewhere).With("path", path)
 }
 
 const stateElsewhere = "Set XDG_STATE_HOME to a directory of this user's, or give it back with chown and chmod 700"
 
 func noState(dir string, err error) error {
 	return fault.New(fault.Misconfigured, "the servers' state cannot be kept: "+dir+" cannot be looked at: "+fault.From(err).Msg, stateElsewhere).Because(err)
-}
-
-func unfit(path, why string) error {
-	return fault.New(fault.Misconfigured, "the servers' state cannot be kept: "+path+" "+why, stateElsewhere).With("path", path)
 }
 
 // stateDir is where programs of a user keep state: $XDG_STATE_HOME where it is
