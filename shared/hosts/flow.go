@@ -10,7 +10,8 @@ import (
 type flow struct {
 	open, close int // offsets of the brackets
 	items       []item
-	inline      bool // items get lines of their own only where the others have them
+	inline      bool   // items get lines of their own only where the others have them
+	unit        string // what a level is indented by
 }
 
 // item is a member with its key, or an element.
@@ -34,15 +35,15 @@ type layout struct {
 	end    string // of lines
 	margin string // before the closing bracket
 	indent string // before the item
-	unit   string // what each level adds
+	unit   string // what a level is indented by
 	lines  bool   // the item has lines of its own
 	dense  bool   // no white space at all
 }
 
 // layout follows the last item, or where there is none, the text around.
-func (f flow) layout(text []byte, unit string) layout {
-	l := layout{end: lineEnd(text), margin: margin(text, f.open), unit: unit}
-	l.indent = l.margin + unit
+func (f flow) layout(text []byte) layout {
+	l := layout{end: lineEnd(text), margin: margin(text, f.open), unit: f.unit}
+	l.indent = l.margin + f.unit
 	body := bytes.TrimSpace(text)
 	l.dense = !f.inline && !bytes.Contains(body, []byte("\n")) && !bytes.Contains(body, []byte(`": `)) && len(body) > 2
 	if len(f.items) == 0 {
@@ -74,8 +75,8 @@ func (l layout) render(key string, value any) string {
 
 // insert puts a new item behind the last one: with a comma behind it where that
 // has one, else with one before it. Comments on the last item's line stay there.
-func (f flow) insert(text []byte, key string, value any, unit string) []byte {
-	l := f.layout(text, unit)
+func (f flow) insert(text []byte, key string, value any) []byte {
+	l := f.layout(text)
 	last := f.open + 1
 	comma := -1
 	if n := len(f.items); n > 0 {
@@ -113,9 +114,9 @@ func (f flow) endsLine(text []byte, p int) bool {
 	return len(rest) == 0 || rest[0] == '\n'
 }
 
-// tail is what stands between an only item and the closing bracket, which was
-// rest before there was an item. untail takes it back: where rest is nothing but
-// line ends, one more is written, so that each tail is that of one rest.
+// tail is the text between an only item and the closing bracket, where rest was before there
+// was an item. remove restores rest: if it is only line ends, one more is written, so that
+// each tail has one rest.
 func (l layout) tail(rest string) string {
 	if !strings.Contains(rest, "\n") {
 		return l.end + l.margin + rest
@@ -124,16 +125,6 @@ func (l layout) tail(rest string) string {
 		return l.end + rest
 	}
 	return rest
-}
-
-func (l layout) untail(tail string) string {
-	switch n := l.ends(tail); {
-	case n == 1:
-		return tail[len(l.end+l.margin):]
-	case n > 1:
-		return tail[len(l.end):]
-	}
-	return tail
 }
 
 // ends counts the line ends of s, if it is nothing but these, the margin, and
@@ -169,8 +160,15 @@ func (f flow) remove(text []byte, i int) []byte {
 		to++ // no space was before it, so that the next one needs none
 	}
 	if len(f.items) == 1 {
-		l := f.layout(text, "")
-		return splice(text, from, f.close, l.untail(string(text[to:f.close])))
+		l := f.layout(text)
+		tail := string(text[to:f.close])
+		switch n := l.ends(tail); {
+		case n == 1:
+			tail = tail[len(l.end+l.margin):]
+		case n > 1:
+			tail = tail[len(l.end):]
+		}
+		return splice(text, from, f.close, tail)
 	}
 	out := splice(text, from, to, "")
 	if i == len(f.items)-1 && it.comma < 0 {
@@ -181,8 +179,8 @@ func (f flow) remove(text []byte, i int) []byte {
 }
 
 // replace gives item i another value.
-func (f flow) replace(text []byte, i int, value any, unit string) []byte {
-	l := f.layout(text, unit)
+func (f flow) replace(text []byte, i int, value any) []byte {
+	l := f.layout(text)
 	l.indent = margin(text, f.items[i].from)
 	return splice(text, f.items[i].value, f.items[i].to, l.render("", value))
 }
@@ -212,9 +210,9 @@ func comments(text []byte, from, limit int) int {
 	return end
 }
 
-// unitOf is what the first item of a flow that has a line of its own is indented
+// indentation is what the first item of a flow that has a line of its own is indented
 // by; two spaces where there is none.
-func (f flow) unitOf(text []byte) string {
+func (f flow) indentation(text []byte) string {
 	outer := margin(text, f.open)
 	i := slices.IndexFunc(f.items, func(it item) bool {
 		start := bytes.LastIndexByte(text[:it.from], '\n') + 1

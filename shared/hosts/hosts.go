@@ -1,13 +1,12 @@
 // Package hosts is the table of programs that start MCP servers, and how a
 // server is put into the configuration file of each and taken out again.
 //
-// It refuses to touch any byte but those of the one entry: what others wrote,
-// comments and white space stay as they are. What was written is parsed again
-// and compared with what was meant before it is given back, so that a file is
-// changed rightly or not at all; a file that does not parse, or is written in a
-// way that this package does not understand, is refused. It never starts
-// anything, and it is for the person at the command line: nothing that serves a
-// client may import it.
+// It changes no byte but those of the one entry: other entries, comments and white
+// space stay as they are. Before a new text is returned, it is parsed again and compared
+// with what was intended, so a file is changed correctly or not at all. A file that does not
+// parse, or is written in a way that this package does not understand, is rejected. The
+// package never starts anything, and it is for the user at the command line: nothing that
+// serves a client may import it.
 package hosts
 
 import (
@@ -47,41 +46,40 @@ type Document struct {
 	in    language
 	mark  []byte
 	text  []byte
-	value any // as parsed; nil for a text that holds nothing
+	value any // as parsed; nil for white space
 	shape shape
 }
 
-// Parse reads the file at that path. A text that does not parse is refused.
+// Parse reads the file at that path. A text that does not parse is rejected.
 func (h Host) Parse(path string, text []byte) (Document, error) {
 	d := Document{host: h, in: h.language(path), text: text}
 	if rest, found := bytes.CutPrefix(text, mark); found {
 		d.mark, d.text = text[:len(mark)], rest
 	}
-	if len(bytes.TrimSpace(d.text)) > 0 {
-		var err error
-		if d.value, err = d.in.decode(d.text); err != nil {
-			return Document{}, err
+	var err error
+	if d.value, err = d.decode(d.text); err != nil {
+		return Document{}, err
+	}
+	// The last shape whose keys are there, or the first one. An object with a command is an
+	// entry, not a container of entries.
+	d.shape = h.shapes[0]
+	for _, s := range slices.Backward(h.shapes) {
+		within, there := at(d.value, s.under...)
+		if m, isMap := within.(map[string]any); there && (!isMap || m["command"] == nil) {
+			d.shape = s
+			break
 		}
 	}
-	d.shape = h.shapeOf(d.value)
 	return d, nil
 }
 
-// shapeOf is the last shape whose keys are there, or the first one. What has a
-// command is an entry, not what holds entries.
-func (h Host) shapeOf(value any) shape {
-	for _, s := range slices.Backward(h.shapes) {
-		within, there := at(value, s.under...)
-		m, isMap := within.(map[string]any)
-		if there && (!isMap || m["command"] == nil) {
-			return s
-		}
+// decode is the value of a text; nil for a text of white space.
+func (d Document) decode(text []byte) (any, error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil, nil
 	}
-	return h.shapes[0]
+	return d.in.decode(text)
 }
-
-// path is where the entry of that name lies.
-func (d Document) path(name string) where { return where{d.shape.under, name, d.shape.list, ""} }
 
 // Entries are all servers of the file that are programs.
 func (d Document) Entries() []Registered {
@@ -146,114 +144,84 @@ func words(v any) []string {
 }
 
 // Put is the text with the entry in it. An entry of that name that is the same
-// already leaves it as it is; one of the same server gets new values, and keeps
-// what else stands in it; one that starts something else is replaced only where
-// that was asked for.
+// already leaves it as it is. One of the same server gets new values, and keeps its other
+// members. One that starts something else is replaced only if replace is set.
 func (d Document) Put(e Entry, replace bool) ([]byte, error) {
-	if d.value == nil && len(bytes.TrimSpace(d.text)) == 0 {
-		return d.marked([]byte(d.in.print(d.host.whole(e)))), nil
+	if len(bytes.TrimSpace(d.text)) == 0 {
+		return slices.Concat(d.mark, []byte(d.in.print(d.host.whole(e)))), nil
 	}
-	p := d.path(e.Name)
-	meant := d.shape.entry(e)
-	entry := loose(meant).(map[string]any)
+	p := pointer{d.shape.under, e.Name, d.shape.list, ""}
+	members := d.shape.entry(e)
+	wanted := loose(members).(map[string]any)
 	was, there := p.in(d.value)
 	now := registered(e.Name, was)
-	var text []byte
+	text := d.text
 	var err error
 	switch {
 	case now.Is(e.Program, e.Command):
-		old := maps.Clone(was.(map[string]any))
-		maps.Copy(old, entry)
-		entry = old
-		text, err = d.merge(p, was, meant)
+		old := was.(map[string]any)
+		for _, m := range members {
+			if is, there := old[m.key]; there && equal(is, wanted[m.key]) || err != nil {
+				continue
+			}
+			p.member = m.key
+			text, err = d.in.put(text, p, m.value)
+		}
+		p.member = ""
+		old = maps.Clone(old)
+		maps.Copy(old, wanted)
+		wanted = old
 	case there && !replace:
 		return nil, fault.New(fault.Exists, fmt.Sprintf("%s is there already and starts something else", e.Name),
 			"Choose another name with --name, or write --replace").With("command", now.Command)
 	default:
-		text, err = d.in.put(d.text, p, meant)
+		text, err = d.in.put(text, p, members)
 	}
-	if err != nil {
-		return nil, d.refusal(err)
-	}
-	wanted, ok := p.with(d.value, entry)
-	if !ok {
-		return nil, d.odd()
-	}
-	return d.means(text, wanted)
-}
-
-// merge changes the members that are other than meant.
-func (d Document) merge(p where, was any, meant tree) ([]byte, error) {
-	text := d.text
-	for _, m := range meant {
-		if now, there := at(was, m.key); there && equal(now, loose(m.value)) {
-			continue
-		}
-		p.member = m.key
-		var err error
-		if text, err = d.in.put(text, p, m.value); err != nil {
-			return nil, err
-		}
-	}
-	return text, nil
+	return d.checked(text, err, p, wanted)
 }
 
 // Take is the text without the entry, and whether there was one. An entry that
-// starts another program is refused.
+// starts another program is an error.
 func (d Document) Take(name, program, command string) ([]byte, bool, error) {
-	p := d.path(name)
+	p := pointer{d.shape.under, name, d.shape.list, ""}
 	was, there := p.in(d.value)
 	if !there {
-		return d.marked(d.text), false, nil
+		return slices.Concat(d.mark, d.text), false, nil
 	}
 	if r := registered(name, was); !r.Is(program, command) {
 		return nil, false, fault.New(fault.Exists, fmt.Sprintf("%s starts something else than %s", name, program),
 			"Remove it by hand, or name another entry with --name").With("command", r.Command)
 	}
 	text, err := d.in.take(d.text, p)
-	if err != nil {
-		return nil, false, d.refusal(err)
-	}
-	wanted, ok := p.without(d.value)
-	if !ok {
-		return nil, false, d.odd()
-	}
-	text, err = d.means(text, wanted)
+	text, err = d.checked(text, err, p, nil)
 	return text, true, err
 }
 
-// means is text, if it parses to what is wanted. A container that has become
-// empty may be there or not.
-func (d Document) means(text []byte, wanted any) ([]byte, error) {
+// checked is text, if it parses to the value of the document but for the entry, which is as
+// wanted; nil: there is none. An empty container may be there or not. err is the error of
+// whoever wrote text; one that does not explain itself becomes one that does.
+func (d Document) checked(text []byte, err error, p pointer, wanted map[string]any) ([]byte, error) {
+	if _, explained := errors.AsType[*fault.Error](err); explained {
+		return nil, err
+	}
 	var got any
-	if len(bytes.TrimSpace(text)) > 0 {
-		var err error
-		if got, err = d.in.decode(text); err != nil {
-			return nil, d.odd().Because(err)
-		}
+	if err == nil {
+		got, err = d.decode(text)
 	}
-	if got == nil {
-		got = map[string]any{} // nothing at all
+	entry, there := p.in(got)
+	container, _ := at(d.value, p.under...)
+	_, isList := container.([]any)
+	_, isMap := container.(map[string]any)
+	fits := container == nil || p.list && isList || !p.list && isMap
+	asWanted := there == (wanted != nil) && (!there || equal(entry, wanted))
+	rest, was := p.without(got, p.under), p.without(d.value, p.under)
+	if err == nil && fits && asWanted && (equal(rest, was) || isEmpty(rest) && isEmpty(was)) {
+		return slices.Concat(d.mark, text), nil
 	}
-	under := d.shape.under
-	if !equal(pruned(got, under), pruned(wanted, under)) {
-		return nil, d.odd()
-	}
-	return d.marked(text), nil
-}
-
-func (d Document) marked(text []byte) []byte { return slices.Concat(d.mark, text) }
-
-// refusal is err, where that says what is wrong.
-func (d Document) refusal(err error) error {
-	if _, ok := errors.AsType[*fault.Error](err); ok {
-		return err
-	}
-	return d.odd().Because(err)
-}
-
-// odd refuses a text that this package would not change rightly.
-func (d Document) odd() *fault.Error {
-	return fault.New(fault.Misconfigured, "the file is written in a way that cannot be changed safely",
+	odd := fault.New(fault.Misconfigured, "the file is written in a way that cannot be changed safely",
 		fmt.Sprintf("Change it by hand: config %s prints the entry", d.host.Name))
+	if err != nil {
+		odd = odd.Because(err)
+	}
+	return nil, odd
 }

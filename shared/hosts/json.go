@@ -26,8 +26,8 @@ func decodeJSON(text []byte) (any, error) {
 	return v, nil
 }
 
-// tooDeep says that brackets lie in each other more than maxDepth deep: the parser
-// calls itself for each, and a stack is not without end.
+// tooDeep says that brackets are nested more than maxDepth deep: the parser calls itself
+// for each, and a stack has an end.
 func tooDeep(text []byte) bool {
 	const maxDepth = 10_000
 	depth := 0
@@ -60,101 +60,60 @@ func commentLength(s []byte) int {
 	return len(s)
 }
 
-func putJSON(text []byte, p where, value any) ([]byte, error) {
-	root, err := rootOf(text)
-	if err != nil {
-		return nil, err
-	}
-	unit := root.flow(text).unitOf(text)
+func putJSON(text []byte, p pointer, value any) ([]byte, error) {
 	keys := p.keys()
-	for i, key := range keys {
-		j, err := root.find(key)
-		if err != nil {
-			return nil, err
-		}
-		if j < 0 {
-			return root.flow(text).insert(text, key, nestedIn(keys[i+1:], value), unit), nil
-		}
-		if i == len(keys)-1 {
-			return root.flow(text).replace(text, j, value, unit), nil
-		}
-		if root, err = root.below(j, key); err != nil {
-			return nil, err
-		}
+	f, depth, member, err := findJSON(text, keys)
+	switch {
+	case err != nil:
+		return nil, err
+	case member < 0:
+		return f.insert(text, keys[depth], nestedIn(keys[depth+1:], value)), nil
 	}
-	panic("hosts: a place has no keys")
+	return f.replace(text, member, value), nil
 }
 
-func takeJSON(text []byte, p where) ([]byte, error) {
-	at, err := rootOf(text)
-	if err != nil {
+func takeJSON(text []byte, p pointer) ([]byte, error) {
+	f, _, member, err := findJSON(text, p.keys())
+	if err != nil || member < 0 {
 		return nil, err
 	}
-	for _, key := range p.under {
-		j, err := at.find(key)
-		if err == nil {
-			at, err = at.below(j, key)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	j, err := at.find(p.name)
-	if err != nil {
-		return nil, err
-	}
-	return at.flow(text).remove(text, j), nil
+	return f.remove(text, member), nil
 }
 
-// object is one as hujson found it.
-type object struct {
-	*hujson.Object
-	from, to int
-}
-
-func rootOf(text []byte) (object, error) {
+// findJSON follows keys from the top, as far as there are members of these names: the last object,
+// how many keys lead to it, and the member of the next key; -1: none.
+func findJSON(text []byte, keys []string) (f flow, depth, member int, err error) {
 	v, err := hujson.Parse(slices.Clone(text))
 	if err != nil {
-		return object{}, broken(err.Error(), err)
+		return flow{}, 0, 0, broken(err.Error(), err)
 	}
-	return objectOf(v, "the top")
-}
-
-func objectOf(v hujson.Value, key string) (object, error) {
-	o, ok := v.Value.(*hujson.Object)
-	if !ok {
-		return object{}, notContainer(key)
-	}
-	return object{o, v.StartOffset, v.EndOffset}, nil
-}
-
-// find is the member of that name; -1: none.
-func (o object) find(key string) (int, error) {
-	found := -1
-	for i, m := range o.Members {
-		name, ok := m.Name.Value.(hujson.Literal)
-		if !ok || name.String() != key {
-			continue
+	name, unit := "the top", ""
+	for depth, key := range keys {
+		o, ok := v.Value.(*hujson.Object)
+		if !ok {
+			return flow{}, 0, 0, notContainer(name)
 		}
-		if found >= 0 {
-			return 0, twice(key)
+		f := flow{open: v.StartOffset, close: v.EndOffset - 1}
+		member := -1
+		for i, m := range o.Members {
+			f.items = append(f.items, item{m.Name.StartOffset, m.Value.EndOffset, m.Value.StartOffset, commaBehind(text, m.Value.EndOffset)})
+			if literal, ok := m.Name.Value.(hujson.Literal); !ok || literal.String() != key {
+				continue
+			}
+			if member >= 0 {
+				return flow{}, 0, 0, twice(key)
+			}
+			member = i
 		}
-		found = i
+		if depth == 0 {
+			unit = f.indentation(text)
+		}
+		if f.unit = unit; member < 0 || depth == len(keys)-1 {
+			return f, depth, member, nil
+		}
+		v, name = o.Members[member].Value, key
 	}
-	return found, nil
-}
-
-func (o object) below(i int, key string) (object, error) { return objectOf(o.Members[i].Value, key) }
-
-// flow is the object as text.
-func (o object) flow(text []byte) flow {
-	f := flow{open: o.from, close: o.to - 1}
-	for _, m := range o.Members {
-		it := item{from: m.Name.StartOffset, to: m.Value.EndOffset, value: m.Value.StartOffset}
-		it.comma = commaBehind(text, it.to)
-		f.items = append(f.items, it)
-	}
-	return f
+	panic("hosts: a pointer has no keys")
 }
 
 // commaBehind is the offset of the comma behind an item; -1: there is none.

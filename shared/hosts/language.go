@@ -13,8 +13,8 @@ import (
 type language struct {
 	print  func(tree) string
 	decode func([]byte) (any, error)
-	put    func(text []byte, p where, value any) ([]byte, error)
-	take   func(text []byte, p where) ([]byte, error)
+	put    func(text []byte, p pointer, value any) ([]byte, error)
+	take   func(text []byte, p pointer) ([]byte, error)
 }
 
 // language is that of the file's name, or else of the host.

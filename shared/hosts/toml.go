@@ -69,7 +69,7 @@ func begins(path []string, keys ...string) bool {
 	return len(path) >= len(keys) && slices.Equal(path[:len(keys)], keys)
 }
 
-func putTOML(text []byte, p where, value any) ([]byte, error) {
+func putTOML(text []byte, p pointer, value any) ([]byte, error) {
 	keys := p.keys()
 	all := expressions(text)
 	t, whole := value.(tree)
@@ -86,7 +86,7 @@ func putTOML(text []byte, p where, value any) ([]byte, error) {
 }
 
 // putTable adds a table behind the last of its kind, or at the end.
-func putTable(text []byte, p where, t tree) []byte {
+func putTable(text []byte, p pointer, t tree) []byte {
 	all := expressions(text)
 	end := lineEnd(text)
 	table := withLineEnd(asTOML(nestedIn(p.keys(), t).(tree)), end)
@@ -134,7 +134,7 @@ func bodyEnd(text []byte, all []expression, i int) int {
 }
 
 // putKey gives a key of the entry a value, or adds it to the entry's table.
-func putKey(text []byte, all []expression, p where, value any) ([]byte, error) {
+func putKey(text []byte, all []expression, p pointer, value any) ([]byte, error) {
 	keys := p.keys()
 	if i := slices.IndexFunc(all, func(e expression) bool { return !e.head && slices.Equal(e.path, keys) }); i >= 0 {
 		return splice(text, all[i].value, all[i].to, scalar(value)), nil
@@ -150,7 +150,7 @@ func putKey(text []byte, all []expression, p where, value any) ([]byte, error) {
 
 // takeTOML removes every table and key of the entry, each table with the empty
 // line above it. Comments above it stay.
-func takeTOML(text []byte, p where) ([]byte, error) {
+func takeTOML(text []byte, p pointer) ([]byte, error) {
 	all := expressions(text)
 	for i, e := range slices.Backward(all) {
 		switch {
@@ -168,7 +168,7 @@ func takeTOML(text []byte, p where) ([]byte, error) {
 
 // belongs says that key-value i stands below a head of the entry, with which it
 // goes.
-func belongs(all []expression, i int, p where) bool {
+func belongs(all []expression, i int, p pointer) bool {
 	for ; i >= 0; i-- {
 		if all[i].head {
 			return begins(all[i].path, p.keys()...)

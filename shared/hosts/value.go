@@ -6,16 +6,16 @@ import (
 	"slices"
 )
 
-// where is the place of an entry in a file, or of one member of it.
-type where struct {
+// pointer names an entry in a file, or one member of it.
+type pointer struct {
 	under  []string // keys, outermost first
 	name   string
-	list   bool   // what lies beneath the keys is a list of objects that have the name
+	list   bool   // the value of these keys is a list of objects that have the name as a member
 	member string // empty: the whole entry
 }
 
 // keys are all keys to follow, outermost first.
-func (p where) keys() []string {
+func (p pointer) keys() []string {
 	keys := append(slices.Clone(p.under), p.name)
 	if p.member != "" {
 		keys = append(keys, p.member)
@@ -23,7 +23,7 @@ func (p where) keys() []string {
 	return keys
 }
 
-// at follows keys into what a parser gave.
+// at follows keys into the value of a parser.
 func at(v any, keys ...string) (any, bool) {
 	for _, key := range keys {
 		m, ok := v.(map[string]any)
@@ -37,94 +37,51 @@ func at(v any, keys ...string) (any, bool) {
 	return v, true
 }
 
-// in is the entry.
-func (p where) in(v any) (any, bool) {
+// in is the entry in v.
+func (p pointer) in(v any) (any, bool) {
 	v, ok := at(v, p.under...)
 	if !ok || !p.list {
 		return at(v, p.name)
 	}
 	list, _ := v.([]any)
-	i := p.index(list)
-	if i < 0 {
-		return nil, false
+	if i := p.index(list); i >= 0 {
+		return list[i], true
 	}
-	return list[i], true
+	return nil, false
 }
 
 // index is the first element of that name.
-func (p where) index(list []any) int {
+func (p pointer) index(list []any) int {
 	return slices.IndexFunc(list, func(e any) bool {
 		name, ok := at(e, "name")
 		return ok && name == p.name
 	})
 }
 
-// with is a copy of v that has the entry; false where there is no room for one.
-func (p where) with(v any, entry any) (any, bool) {
-	return changed(v, p.under, func(within any) (any, bool) {
-		if p.list {
-			list, ok := within.([]any)
-			list = slices.Clone(list)
-			if i := p.index(list); i >= 0 {
-				list[i] = entry
-				return list, true
+// without is a copy of v without the entry, and without what is empty along the keys.
+func (p pointer) without(v any, keys []string) any {
+	switch v := v.(type) {
+	case []any:
+		if i := p.index(v); len(keys) == 0 && p.list && i >= 0 {
+			return slices.Delete(slices.Clone(v), i, i+1)
+		}
+	case map[string]any:
+		v = maps.Clone(v)
+		if len(keys) == 0 && !p.list {
+			delete(v, p.name)
+		}
+		if len(keys) > 0 {
+			v[keys[0]] = p.without(v[keys[0]], keys[1:])
+			if isEmpty(v[keys[0]]) {
+				delete(v, keys[0])
 			}
-			return append(list, entry), ok || within == nil
 		}
-		m, ok := within.(map[string]any)
-		if m = maps.Clone(m); m == nil {
-			m = map[string]any{}
-		}
-		m[p.name] = entry
-		return m, ok || within == nil
-	})
-}
-
-// without is a copy of v that has no such entry.
-func (p where) without(v any) (any, bool) {
-	return changed(v, p.under, func(within any) (any, bool) {
-		if list, ok := within.([]any); ok && p.list {
-			i := p.index(list)
-			return slices.Delete(slices.Clone(list), i, i+1), true
-		}
-		m, ok := within.(map[string]any)
-		m = maps.Clone(m)
-		delete(m, p.name)
-		return m, ok
-	})
-}
-
-// changed is a copy of v in which what lies beneath the keys is changed.
-func changed(v any, keys []string, change func(any) (any, bool)) (any, bool) {
-	if len(keys) == 0 {
-		return change(v)
-	}
-	m, ok := v.(map[string]any)
-	if !ok && v != nil {
-		return nil, false
-	}
-	if m = maps.Clone(m); m == nil {
-		m = map[string]any{}
-	}
-	m[keys[0]], ok = changed(m[keys[0]], keys[1:], change)
-	return m, ok
-}
-
-// pruned is a copy of v without what is empty along the keys.
-func pruned(v any, keys []string) any {
-	m, ok := v.(map[string]any)
-	if !ok || len(keys) == 0 {
 		return v
 	}
-	m = maps.Clone(m)
-	m[keys[0]] = pruned(m[keys[0]], keys[1:])
-	if empty(m[keys[0]]) {
-		delete(m, keys[0])
-	}
-	return m
+	return v
 }
 
-func empty(v any) bool {
+func isEmpty(v any) bool {
 	switch v := v.(type) {
 	case nil:
 		return true
@@ -136,8 +93,8 @@ func empty(v any) bool {
 	return false
 }
 
-// equal compares what parsers gave. Numbers of any kind are the same when they
-// are written alike; NaN is itself.
+// equal compares values of parsers. Numbers of any kind are equal when they are printed
+// alike; NaN equals itself.
 func equal(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:

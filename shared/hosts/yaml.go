@@ -105,7 +105,7 @@ func isDash(body []byte) bool { return body[0] == '-' && (len(body) == 1 || isBl
 
 var errOdd = errors.New("not written as this package knows it")
 
-func putYAML(text []byte, p where, value any) ([]byte, error) {
+func putYAML(text []byte, p pointer, value any) ([]byte, error) {
 	pg := newPage(text)
 	root, err := rootNode(text)
 	if err != nil {
@@ -145,7 +145,7 @@ func blockKey(n *yaml.Node, j int) *yaml.Node {
 	return n.Content[2*j]
 }
 
-func takeYAML(text []byte, p where) ([]byte, error) {
+func takeYAML(text []byte, p pointer) ([]byte, error) {
 	pg := newPage(text)
 	node, err := rootNode(text)
 	if err != nil {
@@ -226,7 +226,7 @@ func (pg page) add(n, key *yaml.Node, name string, value any, unit string) ([]by
 		if err != nil {
 			return nil, err
 		}
-		return f.insert(pg.text, name, value, unit), nil
+		return f.insert(pg.text, name, value), nil
 	}
 	column := n.Column - 1
 	at := pg.end(pg.lastOf(n, count(n)-1))
@@ -390,7 +390,7 @@ func (pg page) set(n *yaml.Node, j int, value any, unit string) ([]byte, error) 
 		if _, was := pg.child(n, j); n.Kind == yaml.MappingNode {
 			f.items[j].value = pg.offset(was)
 		}
-		return f.replace(pg.text, j, value, unit), nil
+		return f.replace(pg.text, j, value), nil
 	}
 	indent := strings.Repeat(" ", n.Column-1)
 	from, to := pg.childStart(n, j), pg.end(pg.lastOf(n, j))
