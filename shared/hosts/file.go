@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/flock"
+	"github.com/multiollama/mcp-server/shared/settings"
 )
 
 // maxFile is far more than any host's configuration holds.
@@ -39,11 +39,10 @@ func Read(path string) (File, error) {
 		}
 		return f, nil
 	}
-	if err != nil {
-		return File{}, cannot("be read", path, err)
+	if err == nil {
+		f.real = real
+		f.Text, f.info, err = read(real)
 	}
-	f.real = real
-	f.Text, f.info, err = read(real)
 	if err != nil {
 		return File{}, cannot("be read", path, err)
 	}
@@ -56,25 +55,8 @@ func cannot(do, path string, err error) error {
 	return fault.New(e.Code, path+" cannot "+do+": "+e.Msg, e.Do).Because(err)
 }
 
-// read refuses what is no regular file before it opens it: a pipe would block.
 func read(path string) ([]byte, fs.FileInfo, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, nil, fault.New(fault.Misconfigured, "it is no regular file", "Name the configuration file of the host")
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
-	if err == nil && len(text) > maxFile {
-		err = fault.New(fault.LimitReached, fmt.Sprintf("it is larger than %d MiB", maxFile>>20), "Name the configuration file of the host")
-	}
-	return text, info, err
+	return settings.ReadRegular(path, maxFile, "Name the configuration file of the host")
 }
 
 // Changed is the error of a file that is not what was read.

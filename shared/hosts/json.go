@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/multiollama/mcp-server/shared/fault"
 )
 
 // decodeJSON reads JSON that may have comments and trailing commas.
@@ -101,7 +103,7 @@ func findJSON(text []byte, keys []string) (f flow, depth, member int, err error)
 				continue
 			}
 			if member >= 0 {
-				return flow{}, 0, 0, twice(key)
+				return flow{}, 0, 0, fault.New(fault.Misconfigured, key+" stands twice in the file", "Remove one of them, then try again")
 			}
 			member = i
 		}

@@ -19,7 +19,11 @@ type language struct {
 
 // language is that of the file's name, or else of the host.
 func (h Host) language(file string) language {
-	for _, name := range []string{file, h.somewhere()} {
+	names := []string{file}
+	if len(h.where) > 0 {
+		names = append(names, h.where[0].path)
+	}
+	for _, name := range names {
 		switch strings.ToLower(path.Ext(strings.ReplaceAll(name, `\`, "/"))) {
 		case ".json", ".jsonc":
 			return language{asJSON, decodeJSON, putJSON, takeJSON}
@@ -45,11 +49,6 @@ func broken(what string, cause error) error {
 // notContainer refuses to put an entry into what holds none.
 func notContainer(key string) error {
 	return fault.New(fault.Misconfigured, "what stands at "+key+" in the file cannot hold servers", "Put that right, then try again")
-}
-
-// twice refuses to choose between two of the same name.
-func twice(key string) error {
-	return fault.New(fault.Misconfigured, key+" stands twice in the file", "Remove one of them, then try again")
 }
 
 // lineEnd is how the first line ends.

@@ -2,6 +2,7 @@ package hosts
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/multiollama/mcp-server/shared/fault"
@@ -34,25 +35,19 @@ type System struct {
 
 // places are those of the user or of a project on that system.
 func (h Host) places(goos string, project bool) []place {
-	var own, others []place
-	for _, p := range h.where {
-		switch {
-		case p.project != project:
-		case p.os == goos:
-			own = append(own, p)
-		case p.os == "":
-			others = append(others, p)
+	of := func(os string) (rows []place) {
+		for _, p := range h.where {
+			if p.os == os && p.project == project {
+				rows = append(rows, p)
+			}
 		}
+		return rows
 	}
+	own := of(goos)
 	if own == nil {
-		own = others
+		own = of("")
 	}
-	for _, p := range h.where {
-		if p.os == everywhere && p.project == project {
-			own = append(own, p)
-		}
-	}
-	return own
+	return append(own, of(everywhere)...)
 }
 
 // Where says in words where the entry belongs on that system.
@@ -85,32 +80,23 @@ func (h Host) File(s System, project bool, name string) (string, error) {
 		}
 		paths = append(paths, path)
 	}
-	if len(paths) == 0 {
-		return "", h.noFile(s.OS, project)
+	switch {
+	case len(paths) > 0:
+	case h.dialog != "":
+		return "", fault.New(fault.Unavailable, h.Title+" has no configuration file, only a dialog",
+			fmt.Sprintf("Paste what config %s prints at %s", h.Name, h.dialog))
+	case project:
+		return "", fault.New(fault.Unavailable, h.Title+" has no configuration file of a project", "Leave --project out")
+	default:
+		return "", fault.New(fault.Unavailable, fmt.Sprintf("%s has no configuration file of the user on %s", h.Title, s.OS), "Use --project or --file")
 	}
-	for _, path := range paths {
-		if s.Exists(path) {
-			return path, nil
-		}
-	}
-	for _, path := range paths {
-		if s.Exists(s.parent(path)) {
-			return path, nil
+	parentExists := func(path string) bool { return s.Exists(s.parent(path)) }
+	for _, found := range []func(string) bool{s.Exists, parentExists} {
+		if i := slices.IndexFunc(paths, found); i >= 0 {
+			return paths[i], nil
 		}
 	}
 	return paths[0], nil
-}
-
-// noFile says why there is none to write.
-func (h Host) noFile(goos string, project bool) error {
-	switch {
-	case h.dialog != "":
-		return fault.New(fault.Unavailable, h.Title+" has no configuration file, only a dialog",
-			fmt.Sprintf("Paste what config %s prints at %s", h.Name, h.dialog))
-	case project:
-		return fault.New(fault.Unavailable, h.Title+" has no configuration file of a project", "Leave --project out")
-	}
-	return fault.New(fault.Unavailable, fmt.Sprintf("%s has no configuration file of the user on %s", h.Title, goos), "Use --project or --file")
 }
 
 // Here says that the host seems to be on this machine: its file is there, or the

@@ -270,35 +270,21 @@ func (h Host) Link(e Entry) string {
 	return h.link(e)
 }
 
-// Snippet is what to paste, which is also what a new file holds.
-func (h Host) Snippet(e Entry) string {
-	return h.language(h.somewhere()).print(h.whole(e))
-}
-
-// somewhere is a path of the host, for its language.
-func (h Host) somewhere() string {
-	if len(h.where) == 0 {
-		return ""
-	}
-	return h.where[0].path
-}
+// Snippet is what to paste, which is also the text of a new file.
+func (h Host) Snippet(e Entry) string { return h.language("").print(h.whole(e)) }
 
 // whole is a file with nothing but the entry.
 func (h Host) whole(e Entry) tree {
-	out := h.shapes[0].nested(e)
-	if h.head != nil {
-		out = append(h.head(e), out...)
-	}
-	return out
-}
-
-// nested is the entry beneath its keys.
-func (s shape) nested(e Entry) tree {
+	s := h.shapes[0]
 	var value any = tree{{e.Name, s.entry(e)}}
 	if s.list {
 		value = []tree{s.entry(e)}
 	}
-	return nestedIn(s.under, value).(tree)
+	out := nestedIn(s.under, value).(tree)
+	if h.head != nil {
+		out = append(h.head(e), out...)
+	}
+	return out
 }
 
 // Expands is what in e the host would replace, such as "${"; empty: nothing.

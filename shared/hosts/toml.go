@@ -69,45 +69,58 @@ func begins(path []string, keys ...string) bool {
 	return len(path) >= len(keys) && slices.Equal(path[:len(keys)], keys)
 }
 
+// bodyEnd is the end of the last line of the table of expression i that is not a comment.
+func bodyEnd(text []byte, all []expression, i int) int {
+	for i+1 < len(all) && !all[i+1].head {
+		i++
+	}
+	return endOfLine(text, all[i].to)
+}
+
+// putTOML writes the entry as a table behind the last one of its kind, or at the end, or gives a
+// key of its table a value.
 func putTOML(text []byte, p pointer, value any) ([]byte, error) {
-	keys := p.keys()
-	all := expressions(text)
+	all, keys := expressions(text), p.keys()
+	is := func(head bool, path []string) func(expression) bool {
+		return func(e expression) bool { return e.head == head && slices.Equal(e.path, path) }
+	}
 	t, whole := value.(tree)
 	if !whole {
-		return putKey(text, all, p, value)
+		if i := slices.IndexFunc(all, is(false, keys)); i >= 0 {
+			return splice(text, all[i].value, all[i].to, scalar(value)), nil
+		}
+		i := slices.IndexFunc(all, is(true, keys[:len(keys)-1]))
+		if i < 0 {
+			return nil, notContainer(p.name)
+		}
+		at := bodyEnd(text, all, i)
+		return splice(text, at, at, lineEnd(text)+margin(text, all[i].to)+p.member+" = "+scalar(value)), nil
 	}
-	if slices.ContainsFunc(all, func(e expression) bool { return !e.head && slices.Equal(e.path, p.under) }) {
+	if slices.ContainsFunc(all, is(false, p.under)) {
 		return nil, notContainer(p.under[0])
 	}
 	if slices.ContainsFunc(all, func(e expression) bool { return begins(e.path, keys...) }) {
 		text, _ = takeTOML(text, p)
+		all = expressions(text)
 	}
-	return putTable(text, p, t), nil
-}
-
-// putTable adds a table behind the last of its kind, or at the end.
-func putTable(text []byte, p pointer, t tree) []byte {
-	all := expressions(text)
-	end := lineEnd(text)
-	table := withLineEnd(asTOML(nestedIn(p.keys(), t).(tree)), end)
 	at := len(bytes.TrimRight(text, " \t\r\n"))
 	for i, e := range slices.Backward(all) {
 		if e.head && begins(e.path, p.under...) {
-			at = sectionEnd(text, all, i)
+			at = sectionEnd(text, bodyEnd(text, all, i))
 			break
 		}
 	}
+	end := lineEnd(text)
+	table := withLineEnd(asTOML(nestedIn(keys, t).(tree)), end)
 	if at == 0 {
-		return splice(text, 0, 0, table)
+		return splice(text, 0, 0, table), nil
 	}
-	return splice(text, at, at, end+end+table[:len(table)-len(end)])
+	return splice(text, at, at, end+end+table[:len(table)-len(end)]), nil
 }
 
-// sectionEnd is the end of the last line that belongs to the table that begins
-// with expression i. Comments right below it belong to it, unless they stand
-// right above the next table.
-func sectionEnd(text []byte, all []expression, i int) int {
-	body := bodyEnd(text, all, i)
+// sectionEnd is the end of the comments right below a table that ends at body. They belong to it, unless
+// they are right above the next table.
+func sectionEnd(text []byte, body int) int {
 	end, at := body, body
 	for at < len(text) {
 		line, _, _ := bytes.Cut(text[at+1:], []byte("\n"))
@@ -124,72 +137,42 @@ func sectionEnd(text []byte, all []expression, i int) int {
 	return end
 }
 
-// bodyEnd is the end of the last line of the table that says something.
-func bodyEnd(text []byte, all []expression, i int) int {
-	last := i
-	for last+1 < len(all) && !all[last+1].head {
-		last++
-	}
-	return endOfLine(text, all[last].to)
-}
-
-// putKey gives a key of the entry a value, or adds it to the entry's table.
-func putKey(text []byte, all []expression, p pointer, value any) ([]byte, error) {
-	keys := p.keys()
-	if i := slices.IndexFunc(all, func(e expression) bool { return !e.head && slices.Equal(e.path, keys) }); i >= 0 {
-		return splice(text, all[i].value, all[i].to, scalar(value)), nil
-	}
-	table := keys[:len(keys)-1]
-	i := slices.IndexFunc(all, func(e expression) bool { return e.head && slices.Equal(e.path, table) })
-	if i < 0 {
-		return nil, notContainer(p.name)
-	}
-	at := bodyEnd(text, all, i)
-	return splice(text, at, at, lineEnd(text)+margin(text, all[i].to)+p.member+" = "+scalar(value)), nil
-}
-
-// takeTOML removes every table and key of the entry, each table with the empty
-// line above it. Comments above it stay.
+// takeTOML removes every table and key of the entry. The empty line above a table goes with it, at the top
+// of the file the one below. Comments above it stay.
 func takeTOML(text []byte, p pointer) ([]byte, error) {
-	all := expressions(text)
+	all, keys := expressions(text), p.keys()
 	for i, e := range slices.Backward(all) {
-		switch {
-		case !begins(e.path, p.keys()...):
-		case e.head:
-			text = cutTable(text, e.from, bodyEnd(text, all, i))
-		case !belongs(all, i, p):
-			from := bytes.LastIndexByte(text[:e.from], '\n') + 1
-			to := endOfLine(text, e.to)
-			text = splice(text, from, to+lineBreakAt(text, to), "")
+		if !begins(e.path, keys...) {
+			continue
 		}
+		from, to := e.from, 0
+		if e.head {
+			to = bodyEnd(text, all, i)
+			for range 2 {
+				switch {
+				case from == 0:
+					to += lineBreakAt(text, to)
+				case bytes.HasSuffix(text[:from], []byte("\r\n")):
+					from -= 2
+				case bytes.HasSuffix(text[:from], []byte("\n")):
+					from--
+				}
+			}
+		} else {
+			head := i
+			for head >= 0 && !all[head].head {
+				head--
+			}
+			if head >= 0 && begins(all[head].path, keys...) {
+				continue // it goes with its table
+			}
+			from = bytes.LastIndexByte(text[:from], '\n') + 1
+			to = endOfLine(text, e.to)
+			to += lineBreakAt(text, to)
+		}
+		text = splice(text, from, to, "")
 	}
 	return text, nil
-}
-
-// belongs says that key-value i stands below a head of the entry, with which it
-// goes.
-func belongs(all []expression, i int, p pointer) bool {
-	for ; i >= 0; i-- {
-		if all[i].head {
-			return begins(all[i].path, p.keys()...)
-		}
-	}
-	return false
-}
-
-// cutTable removes a table and the empty line above it; at the top the one below.
-func cutTable(text []byte, from, to int) []byte {
-	for range 2 {
-		switch {
-		case from == 0:
-			to += lineBreakAt(text, to)
-		case bytes.HasSuffix(text[:from], []byte("\r\n")):
-			from -= 2
-		case bytes.HasSuffix(text[:from], []byte("\n")):
-			from--
-		}
-	}
-	return splice(text, from, to, "")
 }
 
 // lineBreakAt is the length of the line end at an offset; 0 where there is none.

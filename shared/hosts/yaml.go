@@ -28,18 +28,37 @@ func decodeYAML(text []byte) (any, error) {
 type page struct {
 	text   []byte
 	starts []int // of each line
+	root   *yaml.Node
+	unit   string // what a mapping within the top one is indented by
 }
 
-func newPage(text []byte) page {
-	pg := page{text, []int{0}}
+// newPage reads the value of the document; a document that holds nothing is null.
+func newPage(text []byte) (page, error) {
+	pg := page{text, []int{0}, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}, "  "}
 	for i := 0; i < len(text); i++ {
-		n := lineBreak(text[i:])
-		if n > 0 {
+		if n := lineBreak(text[i:]); n > 0 {
 			i += n - 1
 			pg.starts = append(pg.starts, i+1)
 		}
 	}
-	return pg
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		return page{}, err
+	}
+	if len(doc.Content) == 0 {
+		return pg, nil
+	}
+	pg.root = doc.Content[0]
+	if isNull(pg.root) && pg.root.Value == "" {
+		pg.root.Line = 0 // behind "---"
+	}
+	for _, n := range pg.root.Content {
+		if n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle == 0 && n.Column > pg.root.Column {
+			pg.unit = strings.Repeat(" ", n.Column-pg.root.Column)
+			break
+		}
+	}
+	return pg, nil
 }
 
 // lineBreak is the length of the line break that s begins with. YAML 1.1 has
@@ -92,7 +111,7 @@ func (pg page) last(first, column int, dashes bool) int {
 		body = bytes.TrimSpace(body)
 		switch {
 		case len(body) == 0:
-		case indent > column || dashes && indent == column && isDash(body):
+		case indent > column || dashes && indent == column && body[0] == '-' && (len(body) == 1 || isBlank(body[1])):
 			last = i
 		case body[0] != '#':
 			return last
@@ -101,85 +120,88 @@ func (pg page) last(first, column int, dashes bool) int {
 	return last
 }
 
-func isDash(body []byte) bool { return body[0] == '-' && (len(body) == 1 || isBlank(body[1])) }
-
 var errOdd = errors.New("not written as this package knows it")
 
 func putYAML(text []byte, p pointer, value any) ([]byte, error) {
-	pg := newPage(text)
-	root, err := rootNode(text)
+	pg, err := newPage(text)
 	if err != nil {
 		return nil, err
 	}
-	unit := pg.unit(root)
-	node := root
-	var key *yaml.Node // of node; nil: it has none, or none that stands in a block
 	steps := p.keys()
-	for i, step := range steps {
-		inList := p.list && i == len(p.under)
-		rest := nestedIn(steps[i+1:], value)
-		switch j := childOf(node, step, inList); {
-		case j < 0 && inList:
-			return pg.add(node, key, "", rest, unit)
-		case j < 0 && p.list && i < len(p.under):
-			return pg.add(node, key, step, nestedIn(steps[i+1:len(p.under)], []tree{value.(tree)}), unit)
-		case j < 0:
-			return pg.add(node, key, step, rest, unit)
-		case i == len(steps)-1:
-			return pg.set(node, j, value, unit)
-		case inList:
-			node, key = node.Content[j], nil
-		default:
-			key = blockKey(node, j)
-			node = node.Content[2*j+1]
-		}
+	n, key, depth, child := pg.find(p, steps)
+	if child >= 0 {
+		return pg.set(n, child, value)
 	}
-	return nil, errOdd
+	switch {
+	case p.list && depth == len(p.under):
+		return pg.add(n, key, "", nestedIn(steps[depth+1:], value))
+	case p.list && depth < len(p.under):
+		return pg.add(n, key, steps[depth], nestedIn(steps[depth+1:len(p.under)], []tree{value.(tree)}))
+	}
+	return pg.add(n, key, steps[depth], nestedIn(steps[depth+1:], value))
 }
 
-// blockKey is key j of a mapping that is a block, or nil.
-func blockKey(n *yaml.Node, j int) *yaml.Node {
-	if n.Style&yaml.FlowStyle != 0 {
-		return nil
-	}
-	return n.Content[2*j]
-}
-
+// takeYAML removes the entry. The last one leaves an empty container.
 func takeYAML(text []byte, p pointer) ([]byte, error) {
-	pg := newPage(text)
-	node, err := rootNode(text)
+	pg, err := newPage(text)
 	if err != nil {
 		return nil, err
 	}
-	var key *yaml.Node
-	for _, step := range p.under {
-		j := childOf(node, step, false)
-		if j < 0 {
-			return nil, errOdd
-		}
-		key = blockKey(node, j)
-		node = node.Content[2*j+1]
-	}
-	j := childOf(node, p.name, p.list)
+	n, key, _, j := pg.find(p, p.keys())
 	if j < 0 {
 		return nil, errOdd
 	}
-	return pg.remove(node, key, j)
+	if n.Style&yaml.FlowStyle != 0 {
+		f, err := pg.flow(n)
+		if err != nil {
+			return nil, err
+		}
+		return f.remove(text, j), nil
+	}
+	line, start, to := pg.child(n, j)
+	from := pg.starts[line]
+	if len(bytes.TrimSpace(text[from:start])) > 0 {
+		return nil, errOdd // it begins behind something else
+	}
+	if line > 0 {
+		from = pg.end(line - 1)
+	} else {
+		to = min(to+len(lineEnd(text)), len(text))
+	}
+	out := splice(text, from, to, "")
+	if count(n) > 1 {
+		return out, nil
+	}
+	colon := pg.colon(key)
+	if colon < 0 {
+		return nil, errOdd
+	}
+	container := " []"
+	if n.Kind == yaml.MappingNode {
+		container = " {}"
+	}
+	return splice(out, colon+1, colon+1, container), nil
 }
 
-// rootNode is the value of the document; a document that holds nothing is null.
-func rootNode(text []byte) (*yaml.Node, error) {
-	var doc yaml.Node
-	if err := yaml.Unmarshal(text, &doc); err != nil {
-		return nil, err
+// find follows keys from the top, as far as there are children of these names: the last node, its key
+// if that is in a block, how many keys lead to it, and its child of the next key; -1: none.
+func (pg page) find(p pointer, keys []string) (n, key *yaml.Node, depth, child int) {
+	n = pg.root
+	for depth = range keys {
+		inList := p.list && depth == len(p.under)
+		if child = childOf(n, keys[depth], inList); child < 0 || depth == len(keys)-1 {
+			break
+		}
+		if inList {
+			n, key = n.Content[child], nil
+			continue
+		}
+		if key = nil; n.Style&yaml.FlowStyle == 0 {
+			key = n.Content[2*child]
+		}
+		n = n.Content[2*child+1]
 	}
-	if len(doc.Content) == 0 {
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}, nil
-	}
-	if isNull(doc.Content[0]) && doc.Content[0].Value == "" {
-		doc.Content[0].Line = 0 // behind "---"
-	}
-	return doc.Content[0], nil
+	return n, key, depth, child
 }
 
 // childOf is the number of the member, or of the element of that name; -1: none.
@@ -201,24 +223,28 @@ func childOf(n *yaml.Node, name string, inList bool) int {
 	return -1
 }
 
-// unit is what a mapping within the top one is indented by.
-func (pg page) unit(root *yaml.Node) string {
-	for _, n := range root.Content {
-		if n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle == 0 && n.Column > root.Column {
-			return strings.Repeat(" ", n.Column-root.Column)
-		}
-	}
-	return "  "
-}
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
 // add puts a new member, or for an empty name a new element, behind the last one
 // of n, which is the value of key.
-func (pg page) add(n, key *yaml.Node, name string, value any, unit string) ([]byte, error) {
-	switch {
+func (pg page) add(n, key *yaml.Node, name string, value any) ([]byte, error) {
+	switch colon := pg.colon(key); {
 	case isNull(n) && n.Line == 0: // the document holds nothing but comments
-		return pg.append(name, value, unit), nil
-	case isNull(n) || len(n.Content) == 0 && pg.isShortEmpty(n, key):
-		return pg.first(n, key, name, value, unit)
+		return pg.insert(len(bytes.TrimRight(pg.text, " \t\r\n")), name, value, 0), nil
+	case isNull(n) || len(n.Content) == 0 && colon >= 0 && pg.offset(n) == colon+2 && pg.isShortEmpty(colon):
+		// The first one, on a line of its own; " {}" or " []" right behind the key goes.
+		if colon < 0 {
+			return nil, errOdd
+		}
+		rest := bytes.TrimSpace(pg.text[colon+1 : pg.end(key.Line-1)])
+		if isNull(n) && len(rest) > 0 && rest[0] != '#' {
+			return nil, errOdd
+		}
+		out := pg.insert(pg.end(pg.last(key.Line-1, key.Column-1, false)), name, value, key.Column-1+len(pg.unit))
+		if !isNull(n) {
+			out = splice(out, colon+1, colon+4, "")
+		}
+		return out, nil
 	case n.Kind != yaml.MappingNode && n.Kind != yaml.SequenceNode:
 		return nil, notContainer(name)
 	case n.Style&yaml.FlowStyle != 0:
@@ -228,56 +254,30 @@ func (pg page) add(n, key *yaml.Node, name string, value any, unit string) ([]by
 		}
 		return f.insert(pg.text, name, value), nil
 	}
-	column := n.Column - 1
-	at := pg.end(pg.lastOf(n, count(n)-1))
-	return pg.insert(at, block(name, value, strings.Repeat(" ", column), unit)), nil
+	_, _, to := pg.child(n, count(n)-1)
+	return pg.insert(to, name, value, n.Column-1), nil
 }
 
-func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
+// isShortEmpty says that " {}" or " []" follows a colon.
+func (pg page) isShortEmpty(colon int) bool {
+	rest := pg.text[colon+1:]
+	return bytes.HasPrefix(rest, []byte(" {}")) || bytes.HasPrefix(rest, []byte(" []"))
+}
 
-// block is a member or an element on lines of its own.
-func block(name string, value any, indent, unit string) string {
+// insert puts a member or an element on lines of its own behind a line.
+func (pg page) insert(at int, name string, value any, column int) []byte {
+	return splice(pg.text, at, at, lineEnd(pg.text)+pg.block(name, value, column))
+}
+
+// block is a member, or for an empty name an element, as lines but for the last line end.
+func (pg page) block(name string, value any, column int) string {
+	indent, lines := strings.Repeat(" ", column), ""
 	if name == "" {
-		return yamlElement(value.(tree), indent, unit)
+		lines = yamlElement(value.(tree), indent, pg.unit)
+	} else {
+		lines = yamlLines(tree{{name, value}}, indent, pg.unit)
 	}
-	return yamlLines(tree{{name, value}}, indent, unit)
-}
-
-// insert puts lines behind a line.
-func (pg page) insert(at int, lines string) []byte {
-	end := lineEnd(pg.text)
-	return splice(pg.text, at, at, end+withLineEnd(strings.TrimSuffix(lines, "\n"), end))
-}
-
-// append puts lines at the end.
-func (pg page) append(name string, value any, unit string) []byte {
-	at := len(bytes.TrimRight(pg.text, " \t\r\n"))
-	return pg.insert(at, block(name, value, "", unit))
-}
-
-// isShortEmpty says that n is written as " {}" or " []" right behind its key.
-func (pg page) isShortEmpty(n, key *yaml.Node) bool {
-	colon := pg.colon(key)
-	return colon >= 0 && (bytes.HasPrefix(pg.text[colon+1:], []byte(" {}")) || bytes.HasPrefix(pg.text[colon+1:], []byte(" []"))) &&
-		pg.offset(n) == colon+2
-}
-
-// first puts the first member or element of an empty n, on lines of its own.
-func (pg page) first(n, key *yaml.Node, name string, value any, unit string) ([]byte, error) {
-	colon := pg.colon(key)
-	if colon < 0 {
-		return nil, errOdd
-	}
-	text := pg.text
-	if !isNull(n) {
-		text = splice(text, colon+1, colon+4, "")
-	} else if rest := bytes.TrimSpace(text[colon+1 : pg.end(key.Line-1)]); len(rest) > 0 && rest[0] != '#' {
-		return nil, errOdd
-	}
-	pg = newPage(text)
-	column := key.Column - 1
-	indent := strings.Repeat(" ", column) + unit
-	return pg.insert(pg.end(pg.last(key.Line-1, column, false)), block(name, value, indent, unit)), nil
+	return withLineEnd(strings.TrimSuffix(lines, "\n"), lineEnd(pg.text))
 }
 
 // colon is the offset of the colon behind a key that stands on one line; -1:
@@ -312,99 +312,49 @@ func count(n *yaml.Node) int {
 	return len(n.Content)
 }
 
-// child is the first line of child j of a block, and its value. An element begins
-// at its dash, which may stand on a line above.
-func (pg page) child(n *yaml.Node, j int) (first int, value *yaml.Node) {
+// child is where child j of a block begins, its line and the offset of its key or its dash, and the
+// offset where its last line ends. A dash may be on a line above its element.
+func (pg page) child(n *yaml.Node, j int) (line, start, to int) {
+	column := n.Column - 1
 	if n.Kind == yaml.MappingNode {
-		return n.Content[2*j].Line - 1, n.Content[2*j+1]
+		key, value := n.Content[2*j], n.Content[2*j+1]
+		dashes := value.Kind == yaml.SequenceNode && value.Style&yaml.FlowStyle == 0 && value.Column == n.Column
+		line = key.Line - 1
+		return line, pg.offset(key), pg.end(pg.last(line, column, dashes))
 	}
-	first = n.Content[j].Line - 1
-	for first > n.Line-1 && !pg.hasDash(first, n.Column-1) {
-		first--
-	}
-	return first, n.Content[j]
-}
-
-// hasDash says that a line has a dash in that column, and nothing before it.
-func (pg page) hasDash(line, column int) bool {
-	text := pg.line(line)
-	return len(text) > column && text[column] == '-' && len(bytes.TrimSpace(text[:column])) == 0
-}
-
-// lastOf is the last line of child j.
-func (pg page) lastOf(n *yaml.Node, j int) int {
-	first, value := pg.child(n, j)
-	dashes := n.Kind == yaml.MappingNode && value.Kind == yaml.SequenceNode && value.Style&yaml.FlowStyle == 0 && value.Column == n.Column
-	return pg.last(first, n.Column-1, dashes)
-}
-
-// remove takes child j of n out. The last one leaves an empty container.
-func (pg page) remove(n, key *yaml.Node, j int) ([]byte, error) {
-	if n.Style&yaml.FlowStyle != 0 {
-		f, err := pg.flow(n)
-		if err != nil {
-			return nil, err
+	for line = n.Content[j].Line - 1; line > n.Line-1; line-- {
+		text := pg.line(line)
+		if len(text) > column && text[column] == '-' && len(bytes.TrimSpace(text[:column])) == 0 {
+			break
 		}
-		return f.remove(pg.text, j), nil
 	}
-	first, _ := pg.child(n, j)
-	from, to := pg.starts[first], pg.end(pg.lastOf(n, j))
-	if len(bytes.TrimSpace(pg.text[from:pg.childStart(n, j)])) > 0 {
-		return nil, errOdd // it begins behind something else
-	}
-	if first > 0 {
-		from = pg.end(first - 1)
-	} else {
-		to = min(to+len(lineEnd(pg.text)), len(pg.text))
-	}
-	out := splice(pg.text, from, to, "")
-	if count(n) > 1 {
-		return out, nil
-	}
-	colon := pg.colon(key)
-	if colon < 0 {
-		return nil, errOdd
-	}
-	if n.Kind == yaml.MappingNode {
-		return splice(out, colon+1, colon+1, " {}"), nil
-	}
-	return splice(out, colon+1, colon+1, " []"), nil
-}
-
-// childStart is where child j begins: at its key, or at its dash.
-func (pg page) childStart(n *yaml.Node, j int) int {
-	if n.Kind == yaml.MappingNode {
-		return pg.offset(n.Content[2*j])
-	}
-	first, _ := pg.child(n, j)
-	return pg.starts[first] + min(n.Column-1, len(pg.line(first)))
+	return line, pg.starts[line] + min(column, len(pg.line(line))), pg.end(pg.last(line, column, false))
 }
 
 // set gives child j of n another value.
-func (pg page) set(n *yaml.Node, j int, value any, unit string) ([]byte, error) {
-	if n.Style&yaml.FlowStyle != 0 {
-		f, err := pg.flow(n)
-		if err != nil {
-			return nil, err
-		}
-		if _, was := pg.child(n, j); n.Kind == yaml.MappingNode {
-			f.items[j].value = pg.offset(was)
-		}
-		return f.replace(pg.text, j, value), nil
-	}
-	indent := strings.Repeat(" ", n.Column-1)
-	from, to := pg.childStart(n, j), pg.end(pg.lastOf(n, j))
+func (pg page) set(n *yaml.Node, j int, value any) ([]byte, error) {
 	name := ""
 	if n.Kind == yaml.MappingNode {
 		name = n.Content[2*j].Value
 	}
-	lines := withLineEnd(strings.TrimSuffix(block(name, value, indent, unit), "\n"), lineEnd(pg.text))
-	return splice(pg.text, from, to, strings.TrimPrefix(lines, indent)), nil
+	if n.Style&yaml.FlowStyle != 0 {
+		f, err := pg.flow(n)
+		if err != nil {
+			return nil, err
+		}
+		if n.Kind == yaml.MappingNode {
+			f.items[j].value = pg.offset(n.Content[2*j+1])
+		}
+		return f.replace(pg.text, j, value), nil
+	}
+	_, start, to := pg.child(n, j)
+	return splice(pg.text, start, to, strings.TrimLeft(pg.block(name, value, n.Column-1), " ")), nil
 }
 
-// flow is n as text, where that is what it seems.
+// flow is n as text, if it is what it seems.
 func (pg page) flow(n *yaml.Node) (flow, error) {
 	f, ok := scanFlow(pg.text, pg.offset(n))
+	f.unit = pg.unit
 	if !ok || len(f.items) != count(n) {
 		return flow{}, errOdd
 	}
