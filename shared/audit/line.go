@@ -34,5 +34,3 @@ func (e Event) words() []string {
 	}
 	return words
 }
-
-}
