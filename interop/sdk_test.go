@@ -303,23 +303,25 @@ func TestTheGoSDKCancelsACall(t *testing.T) {
 				t.Errorf("the server does not live on: %v", err)
 			}
 		})
-		if outcome := lastOutcome(t, log); outcome == "ok" || outcome == "" {
+		if outcome := lastEvent(t, log).Outcome; outcome == "ok" || outcome == "" {
 			t.Errorf("the server went on with the search: its outcome is %q", outcome)
 		}
 	})
 }
 
-// lastOutcome is how the last call in an audit log ended.
-func lastOutcome(t *testing.T, file string) string {
+// event is what an audit log says of a call.
+type event struct{ Session, Client, Outcome string }
+
+// lastEvent is the last one in an audit log.
+func lastEvent(t *testing.T, file string) (e event) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	var event struct{ Outcome string }
-	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &event); err != nil {
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &e); err != nil {
 		t.Fatal(err)
 	}
-	return event.Outcome
+	return e
 }

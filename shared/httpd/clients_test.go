@@ -20,7 +20,6 @@ import (
 	mcpgo "github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/multiollama/mcp-server/shared/toolkit"
 )
@@ -88,22 +87,6 @@ var libraries = map[string]func(t *testing.T, url, version string, by *http.Clie
 			}
 			return fmt.Sprint(a.StructuredContent), nil
 		}, c.Close}
-	},
-	"go-sdk": func(t *testing.T, url, version string, by *http.Client, p told) library {
-		c := sdk.NewClient(&sdk.Implementation{Name: "library", Version: "1"}, &sdk.ClientOptions{
-			ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { p.add(r.Params.Message) },
-		})
-		s, err := c.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: by}, &sdk.ClientSessionOptions{ProtocolVersion: version})
-		fatal(t, err)
-		return library{s.InitializeResult().ProtocolVersion, func(ctx context.Context, tool string) (string, error) {
-			params := &sdk.CallToolParams{Name: tool, Arguments: map[string]any{}}
-			params.SetProgressToken("p")
-			a, err := s.CallTool(ctx, params)
-			if err != nil {
-				return "", err
-			}
-			return fmt.Sprint(a.StructuredContent), nil
-		}, s.Close}
 	},
 }
 

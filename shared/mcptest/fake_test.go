@@ -15,7 +15,6 @@ func TestMain(m *testing.M) {
 		"fake":  fake,
 		"mcp":   Session,
 		"mcpgo": serveWithMCPGo,
-		"gosdk": serveWithGoSDK,
 	})
 }
 

@@ -1,9 +1,12 @@
-package telemetry_test
+package interop
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -13,8 +16,64 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/mcptest"
+	"github.com/multiollama/mcp-server/shared/telemetry"
+	"github.com/multiollama/mcp-server/shared/toolkit"
 )
+
+const (
+	parent  = `00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01`
+	ambient = `00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01`
+)
+
+type greetIn struct {
+	Name string `json:"name" doc:"whom to greet"`
+}
+
+type greetOut struct {
+	Greeting string `json:"greeting" doc:"the words"`
+}
+
+func (g greetOut) Bytes() int64 { return int64(len(g.Greeting)) }
+
+// greeted greets people, each by a message with more in its _meta and these headers, and returns what the collector got.
+func greeted(t *testing.T, path, meta string, headers http.Header, people ...string) []byte {
+	t.Helper()
+	collector := mcptest.NewCollector(t)
+	to, err := telemetry.CollectorAt(collector.URL, "")
+	must(t, err)
+	exporter, err := telemetry.Open(to, telemetry.Options{Server: "greeter", Version: "1.2.3", Transport: "pipe", Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	must(t, err)
+	greet := func(_ context.Context, in greetIn) (greetOut, error) {
+		if in.Name == "nobody" {
+			return greetOut{}, fault.New(fault.OutsideAllowed, "no "+in.Name, "Greet somebody else")
+		}
+		return greetOut{"hello " + in.Name}, nil
+	}
+	s, err := toolkit.NewServer(toolkit.Config{
+		Name: "greeter", Version: "1.2.3", Tracing: exporter,
+		Vocabulary: toolkit.Vocabulary{Name: "standard", Tools: []toolkit.Tool{
+			toolkit.New(toolkit.Spec{Name: "greet", Title: "Greet", Doc: "Greets.", Toolset: "words", Effect: toolkit.Reads}, greet),
+		}},
+	})
+	must(t, err)
+	for _, name := range people {
+		s.HandleMessage(exporter.Extract(t.Context(), headers), json.RawMessage(
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"greet","arguments":{"name":"`+name+`"},"_meta":{`+
+				`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"interop","version":"1"},`+
+				`"io.modelcontextprotocol/clientCapabilities":{}`+meta+`}}}`))
+	}
+	must(t, exporter.Close())
+	return collector.Bodies(path)[0]
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 // decoded reads a message as the protocol's own definition has it, in which an unknown
 // member is an error. OTLP writes ids in hex where JSON of Protocol Buffers has base64.
@@ -48,12 +107,9 @@ func inBase64(v any) {
 }
 
 func TestSpansAreThoseOfTheProtocol(t *testing.T) {
-	collector := mcptest.NewCollector(t)
-	w := newWorld(t, collector.URL)
-	w.send(call("greet", "nobody", `,"traceparent":"`+parent+`","tracestate":"a=b"`), http.Header{"Traceparent": {ambient}})
-	must(t, w.telemetry.Close())
+	body := greeted(t, "/v1/traces", `,"traceparent":"`+parent+`","tracestate":"a=b"`, http.Header{"Traceparent": {ambient}}, "nobody")
 	var m traces.TracesData
-	decoded(t, collector.Bodies("/v1/traces")[0], &m)
+	decoded(t, body, &m)
 	if got := m.ResourceSpans[0].Resource.Attributes[0]; got.Value.GetStringValue() == "" {
 		t.Errorf("the resource is %v", m.ResourceSpans[0].Resource)
 	}
@@ -79,14 +135,9 @@ func TestSpansAreThoseOfTheProtocol(t *testing.T) {
 }
 
 func TestMetricsAreThoseOfTheProtocol(t *testing.T) {
-	collector := mcptest.NewCollector(t)
-	w := newWorld(t, collector.URL)
-	for _, name := range []string{"Ada", "Bo", "nobody"} {
-		w.send(call("greet", name, ""), nil)
-	}
-	must(t, w.telemetry.Close())
+	body := greeted(t, "/v1/metrics", "", nil, "Ada", "Bo", "nobody")
 	var m metrics.MetricsData
-	decoded(t, collector.Bodies("/v1/metrics")[0], &m)
+	decoded(t, body, &m)
 	all := map[string]*metrics.Metric{}
 	for _, metric := range m.ResourceMetrics[0].ScopeMetrics[0].Metrics {
 		all[metric.Name] = metric
