@@ -9,7 +9,7 @@
 //	\x       the character x itself
 //
 // It refuses to look at files, to read a pattern without a slash as "at any
-// depth" (that is the caller's rule; see [Pattern.MatchName]), and to take more
+// depth" (that is the caller's rule), and to take more
 // than linear time in the path: what is not a plain comparison is matched by RE2,
 // which does not backtrack, so that *a*a*a*b on a long row of a is harmless.
 package glob
@@ -80,68 +80,41 @@ func (p Pattern) search(expr *regexp.Regexp, rel string) bool {
 	return expr.MatchString(rel)
 }
 
-// MatchName is Match on the last component of rel.
-func (p Pattern) MatchName(rel string) bool {
-	return p.Match(rel[strings.LastIndexByte(rel, '/')+1:])
-}
-
 func compile(fold bool, patterns ...string) (Pattern, error) {
 	text := strings.Join(patterns, ",")
 	p := Pattern{text: text, fold: fold, ruins: strings.ContainsRune(text, utf8.RuneError)}
 	var alternatives []string
 	for _, pattern := range patterns {
-		if err := checkText(pattern); err != nil {
-			return Pattern{}, err.With("pattern", pattern)
-		}
 		expanded, err := expand(pattern)
 		if err != nil {
-			return Pattern{}, err.With("pattern", pattern)
+			return Pattern{}, fault.From(err).With("pattern", pattern)
 		}
 		alternatives = append(alternatives, expanded...)
 	}
-	if err := p.build(alternatives); err != nil {
-		return Pattern{}, err.With("pattern", text)
-	}
-	return p, nil
-}
-
-// build sorts the alternatives into comparisons and expressions.
-func (p *Pattern) build(alternatives []string) *fault.Error {
+	// What is a comparison needs no expression.
 	var all, rest []string
 	for _, a := range alternatives {
 		expr, err := translate(a)
 		if err != nil {
-			return err
+			return Pattern{}, fault.From(err).With("pattern", text)
 		}
 		all = append(all, expr)
-		if pl, ok := plainOf(a); ok && (!p.fold || isASCII(a)) {
+		if pl, ok := plainOf(a); ok && (!fold || isASCII(a)) {
 			p.plain = append(p.plain, pl)
 			continue
 		}
 		rest = append(rest, expr)
 	}
 	if len(rest) > 0 {
-		p.rest = anchored(rest, p.fold)
+		p.rest = anchored(rest, fold)
 	}
-	if p.fold && len(p.plain) > 0 {
-		p.whole = anchored(all, p.fold)
+	if fold && len(p.plain) > 0 {
+		p.whole = anchored(all, fold)
 	}
-	return nil
+	return p, nil
 }
 
-func checkText(pattern string) *fault.Error {
-	switch {
-	case pattern == "":
-		return bad("the pattern is empty", "Use ** to match everything")
-	case len(pattern) > MaxPattern:
-		return fault.New(fault.ParamInvalid, "the pattern is longer than 4096 bytes", "Use a shorter pattern").With("limit", MaxPattern)
-	case !utf8.ValidString(pattern):
-		return bad("the pattern is not valid UTF-8", "Use ? for a byte that is not text")
-	}
-	return nil
-}
-
-func bad(msg, do string) *fault.Error { return fault.New(fault.ParamInvalid, msg, do) }
+func bad(msg, do string) error { return fault.New(fault.ParamInvalid, msg, do) }
 
 // anchored compiles what translate made; translate only makes valid RE2, so that
 // MustCompile panicking would be a fault of translate.
@@ -167,4 +140,76 @@ func isASCII(s string) bool {
 		}
 	}
 	return true
+}
+
+// plain is an alternative with at most one star and nothing else special, after
+// an optional leading **/. Most patterns are of this kind, and a comparison of
+// strings is many times faster than a regular expression.
+type plain struct {
+	anyDepth bool // began with **/
+	slashes  int  // in head and tail
+	head     string
+	star     bool
+	tail     string
+}
+
+func plainOf(alternative string) (plain, bool) {
+	text, anyDepth := strings.CutPrefix(alternative, "**/")
+	if strings.ContainsAny(text, `?[\`) || strings.Contains(text, "**") || strings.Count(text, "*") > 1 {
+		return plain{}, false
+	}
+	head, tail, star := strings.Cut(text, "*")
+	return plain{
+		anyDepth: anyDepth,
+		slashes:  strings.Count(text, "/"),
+		head:     head,
+		star:     star,
+		tail:     tail,
+	}, true
+}
+
+// match compares. With fold, the pattern is ASCII; a part of rel that holds other
+// characters never has the length and the letters of a part of the pattern.
+func (p *plain) match(rel string, fold bool) bool {
+	if len(rel) < len(p.head)+len(p.tail) || !p.endsLike(rel) {
+		return false
+	}
+	if p.anyDepth {
+		if rel = lastComponents(rel, p.slashes+1); len(rel) < len(p.head)+len(p.tail) {
+			return false
+		}
+	}
+	if !p.star {
+		return same(rel, p.head, fold)
+	}
+	middle := len(rel) - len(p.tail)
+	return same(rel[:len(p.head)], p.head, fold) &&
+		same(rel[middle:], p.tail, fold) &&
+		strings.IndexByte(rel[len(p.head):middle], '/') < 0
+}
+
+// endsLike compares the last byte, whatever its case: most names end here.
+func (p *plain) endsLike(rel string) bool {
+	end := p.tail
+	if !p.star {
+		end = p.head
+	}
+	return end == "" || (end[len(end)-1]^rel[len(rel)-1])&^0x20 == 0
+}
+
+func same(a, b string, fold bool) bool {
+	return a == b || fold && len(a) == len(b) && strings.EqualFold(a, b)
+}
+
+// lastComponents cuts rel down to its last n components.
+func lastComponents(rel string, n int) string {
+	for i := len(rel) - 1; i >= 0; i-- {
+		if rel[i] != '/' {
+			continue
+		}
+		if n--; n == 0 {
+			return rel[i+1:]
+		}
+	}
+	return rel
 }

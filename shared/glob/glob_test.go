@@ -151,16 +151,6 @@ func TestTheZeroPatternMatchesNothing(t *testing.T) {
 	}
 }
 
-func TestMatchNameLooksAtTheLastComponentOnly(t *testing.T) {
-	p, err := glob.Compile("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !p.MatchName("a/b/c.go") || !p.MatchName("c.go") || p.MatchName("c.go/x") {
-		t.Error("the last component does not decide")
-	}
-}
-
 func TestAnInvalidByteIsNotTheReplacementCharacter(t *testing.T) {
 	for _, pattern := range []string{"\ufffd", "\ufffd?", "{\ufffd,\ufffd/**/x}"} {
 		p, err := glob.Compile(pattern)
