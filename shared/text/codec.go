@@ -3,6 +3,7 @@ package text
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -23,7 +24,11 @@ func (e Encoding) Decode(b []byte) (string, error) {
 	body := bytes.TrimPrefix(b, e.BOM())
 	s := e.scheme.decode(body)
 	if at := e.scheme.firstInvalid(s, body); at >= 0 {
-		return "", errInvalid(e, 1+strings.Count(s[:at], "\n"))
+		line := 1 + strings.Count(s[:at], "\n")
+		return "", fault.New(fault.ParamInvalid,
+			"the content is not valid "+e.Name()+": line "+strconv.Itoa(line)+" holds bytes that mean no character",
+			"Name the encoding the content really has, or leave it out to have it detected").
+			With("encoding", e.Name()).With("line", line)
 	}
 	return s, nil
 }
@@ -111,7 +116,7 @@ func (s *scheme) decode(b []byte) string {
 // encoding s back then gives b.
 func (s *scheme) firstInvalid(out string, b []byte) int {
 	if s.codec == nil {
-		return firstIllFormed(out)
+		return illFormed(out)
 	}
 	at := strings.IndexRune(out, utf8.RuneError)
 	if at < 0 {
@@ -123,7 +128,7 @@ func (s *scheme) firstInvalid(out string, b []byte) int {
 	return at
 }
 
-func firstIllFormed(s string) int {
+func illFormed(s string) int {
 	if utf8.ValidString(s) {
 		return -1
 	}
@@ -152,13 +157,6 @@ func errNoEncoding() error {
 	return fault.New(fault.ParamInvalid, "no encoding was given", "Name one of "+strings.Join(Names(), ", "))
 }
 
-func errInvalid(e Encoding, line int) error {
-	return fault.New(fault.ParamInvalid,
-		"the content is not valid "+e.Name()+": line "+strconv.Itoa(line)+" holds bytes that mean no character",
-		"Name the encoding the content really has, or leave it out to have it detected").
-		With("encoding", e.Name()).With("line", line)
-}
-
 // errCannotHold names the first character of s that e cannot hold. The slow
 // search runs only when the fast way has failed.
 func (e Encoding) errCannotHold(s string) error {
@@ -173,7 +171,7 @@ func (e Encoding) errCannotHold(s string) error {
 		}
 		seen[r] = true
 		if _, ok := e.scheme.encode(string(r)); !ok {
-			return e.errCharacter(s, i, `character "`+Escape(string(r))+`" (`+codePoint(r)+")")
+			return e.errCharacter(s, i, `character "`+Escape(string(r))+`" (`+fmt.Sprintf("U+%04X", r)+")")
 		}
 	}
 	return e.errCharacter(s, 0, "sequence of characters")
@@ -181,18 +179,9 @@ func (e Encoding) errCannotHold(s string) error {
 
 func (e Encoding) errCharacter(s string, at int, what string) error {
 	line := 1 + strings.Count(s[:at], "\n")
+	_, n := utf8.DecodeRuneInString(s[at:])
 	return fault.New(fault.ParamInvalid,
 		e.Name()+" cannot hold the "+what+" in line "+strconv.Itoa(line),
 		"Leave it out, or use utf-8").
-		With("encoding", e.Name()).With("line", line).With("character", Escape(firstRune(s[at:])))
-}
-
-func firstRune(s string) string {
-	_, n := utf8.DecodeRuneInString(s)
-	return s[:n]
-}
-
-func codePoint(r rune) string {
-	hex := strings.ToUpper(strconv.FormatInt(int64(r), 16))
-	return "U+" + strings.Repeat("0", max(0, 4-len(hex))) + hex
+		With("encoding", e.Name()).With("line", line).With("character", Escape(s[at:at+n]))
 }

@@ -31,7 +31,10 @@ func Detect(content []byte, whole bool) Detected {
 	if e, ok := EncodingOf(content, whole); ok {
 		return Detected{Encoding: e, MIME: textType(e, content)}
 	}
-	return binary(content)
+	if found := mimetype.Detect(content); !isText(found) {
+		return Detected{Binary: true, MIME: essence(found)}
+	}
+	return Detected{Binary: true, MIME: "application/octet-stream"}
 }
 
 // EncodingOf is the encoding that Detect would tell, without the type; not ok where
@@ -49,14 +52,6 @@ func EncodingOf(content []byte, whole bool) (e Encoding, ok bool) {
 		}
 	}
 	return Encoding{}, false
-}
-
-func binary(content []byte) Detected {
-	found := mimetype.Detect(content)
-	if isText(found) {
-		return Detected{Binary: true, MIME: "application/octet-stream"}
-	}
-	return Detected{Binary: true, MIME: essence(found)}
 }
 
 // textType is the type of a text by its content in UTF-8. A type that is not
@@ -126,10 +121,9 @@ func asUTF8(h head) (Encoding, bool) {
 	if bytes.IndexByte(h.bytes, 0) >= 0 || oddControls(h.bytes)*16 > len(h.bytes) {
 		return e, false
 	}
-	return e, utf8.Valid(h.bytes) || nearlyUTF8(h)
-}
-
-func nearlyUTF8(h head) bool {
+	if utf8.Valid(h.bytes) {
+		return e, true
+	}
 	good, bad := 0, 0
 	for rest := h.bytes; len(rest) > 0; {
 		r, n := utf8.DecodeRune(rest)
@@ -141,16 +135,22 @@ func nearlyUTF8(h head) bool {
 		}
 		rest = rest[n:]
 	}
-	return bad == 0 || good > 16*bad
+	return e, bad == 0 || good > 16*bad
 }
 
 // strict decodes h if all of it is valid. A character cut at the end is left
 // out where the file goes on.
 func (e Encoding) strict(h head) (string, bool) {
-	if e.IsUTF8() {
-		return e.strictUTF8(h)
-	}
 	body := h.bytes
+	if e.IsUTF8() {
+		for cut := 0; !h.whole && cut < utf8.UTFMax-1 && len(body) > 0 && !utf8.Valid(body); cut++ {
+			if r, _ := utf8.DecodeLastRune(body); r != utf8.RuneError {
+				break
+			}
+			body = body[:len(body)-1]
+		}
+		return string(body), utf8.Valid(body)
+	}
 	dst := make([]byte, 3*len(body)+16)
 	n, used, _ := e.scheme.codec.NewDecoder().Transform(dst, body, h.whole)
 	s := string(dst[:n])
@@ -158,17 +158,6 @@ func (e Encoding) strict(h head) (string, bool) {
 		return "", false
 	}
 	return s, e.scheme.firstInvalid(s, body[:used]) < 0
-}
-
-func (e Encoding) strictUTF8(h head) (string, bool) {
-	body := h.bytes
-	for cut := 0; !h.whole && cut < utf8.UTFMax-1 && len(body) > 0 && !utf8.Valid(body); cut++ {
-		if r, _ := utf8.DecodeLastRune(body); r != utf8.RuneError {
-			break
-		}
-		body = body[:len(body)-1]
-	}
-	return string(body), utf8.Valid(body)
 }
 
 // oddControls counts the control characters that text does not use. Escape and

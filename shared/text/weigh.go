@@ -1,7 +1,11 @@
 package text
 
 import (
+	"bytes"
+	"cmp"
+	"math"
 	"math/bits"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -112,4 +116,264 @@ func (p price) weigh(r reading) int {
 		sum += c.times * p.alone(c.r)
 	}
 	return sum
+}
+
+// reading is one way to understand the sample: an encoding, what is the same in
+// every language about the text it gives, and the least weight in any of them.
+type reading struct {
+	encoding   Encoding
+	characters []character // those beyond ASCII
+	company    int         // the weight of ASCII and of neighbours
+	accents    int         // accented letters behind others
+	weight     int
+}
+
+type character struct {
+	r     rune
+	times int
+}
+
+// byLanguage takes the least unusual of all readings that are valid for the
+// whole head. A NUL is never text here, and other control characters nearly
+// never.
+func byLanguage(h head) (Encoding, bool) {
+	if bytes.IndexByte(h.bytes, 0) >= 0 || oddControls(h.bytes)*64 > len(h.bytes) {
+		return Encoding{}, false
+	}
+	sample := sampleOf(h)
+	readings := readingsOf(sample)
+	slices.SortStableFunc(readings, func(a, b reading) int { return cmp.Compare(a.weight, b.weight) })
+	for _, r := range readings {
+		if _, ok := r.encoding.strict(h); ok {
+			return r.encoding, believable(sample.bytes, r.weight)
+		}
+	}
+	return Encoding{}, false
+}
+
+// believable refuses what is so short that random bytes may be without control
+// characters by chance, and at the same time unusual in every language.
+func believable(sample []byte, weight int) bool {
+	high := 0
+	for _, c := range sample {
+		if c >= 0x80 {
+			high++
+		}
+	}
+	perByte := (weight - asciiWeight*(len(sample)-high)) / max(1, high)
+	return len(sample) >= 64 || perByte < 150
+}
+
+// sampleOf is the lines that are not ASCII only, 2 KiB of them. The line feed is
+// part of no longer character in any encoding weighed here.
+func sampleOf(h head) head {
+	const enough = 2 << 10
+	var sample []byte
+	for line := range bytes.Lines(h.bytes) {
+		if bytes.IndexFunc(line, notASCII) < 0 {
+			continue
+		}
+		sample = append(sample, line...)
+		if len(sample) > enough {
+			return head{sample[:enough], false}
+		}
+	}
+	return head{sample, h.whole}
+}
+
+// readingsOf weighs the sample in every encoding that can decode it, by the
+// language that finds it least unusual. They are in the order of the table of
+// languages, so that of equals the earlier wins; windows-1252 has its advantage
+// already.
+func readingsOf(sample head) []reading {
+	var readings []reading
+	place := map[string]int{}
+	for _, p := range prices() {
+		for _, name := range p.encodings {
+			i, seen := place[name]
+			if !seen {
+				i = len(readings)
+				place[name] = i
+				readings = append(readings, read(must(name), sample))
+			}
+			if r := &readings[i]; r.characters != nil {
+				r.weight = min(r.weight, p.weigh(*r))
+			}
+		}
+	}
+	readings = slices.DeleteFunc(readings, func(r reading) bool { return r.characters == nil })
+	for i := range readings {
+		if readings[i].encoding.Name() == "windows-1252" {
+			readings[i].weight -= margin
+		}
+	}
+	return readings
+}
+
+// read decodes the sample. What cannot be decoded has no characters.
+func read(e Encoding, sample head) reading {
+	out := reading{encoding: e, weight: math.MaxInt}
+	s, ok := e.strict(sample)
+	if !ok {
+		return out
+	}
+	times := map[rune]int{}
+	var n neighbours
+	for _, r := range s {
+		out.company += n.add(r)
+		if r < 0x80 {
+			out.company += asciiWeight
+			continue
+		}
+		times[r]++
+	}
+	out.accents = n.accents
+	for r, n := range times {
+		out.characters = append(out.characters, character{r, n})
+	}
+	return out
+}
+
+// neighbours walks along a text and says what the company of each character
+// adds to its weight. Scripts do not change within a word, and not often
+// between words; capitals do not follow small letters; words are made of vowels
+// and consonants in turn; signs stand between words.
+type neighbours struct {
+	accents int // counts accented letters behind others, which matter in Latin only
+
+	before rune   // the character before
+	within bool   // before is a sign that should not have a letter behind it
+	script script // of the last letter
+	alike  int    // how many letters before are vowels, or consonants
+	vowel  bool   // which of the two
+}
+
+func (n *neighbours) add(r rune) int {
+	if r < 0x80 && n.before < 0x80 && n.script == latinScript && !n.within {
+		n.before, n.alike = r, 0 // nothing to say about ASCII
+		return 0
+	}
+	w := spelling(n.before, r)
+	switch {
+	case isLetter(r):
+		w += n.letterWeight(r)
+		n.within = false
+	default:
+		inWords := r < 0x80 || strings.ContainsRune("’·\u200c\u00ad", r) // apostrophes, and the middle dot of Catalan
+		n.within = !inWords && (isLetter(n.before) || unicode.In(r, unicode.Sc, unicode.Sk, unicode.N))
+		n.alike = 0
+	}
+	n.before = r
+	return w
+}
+
+func (n *neighbours) letterWeight(r rune) int {
+	w := n.scriptWeight(r) + n.rowWeight(r)
+	if n.within {
+		w += signInWord
+	}
+	if !isLetter(n.before) {
+		if r >= 0x80 && unicode.IsMark(r) {
+			w += signInWord
+		}
+		return w
+	}
+	if r < 0x80 && n.before < 0x80 {
+		return w
+	}
+	if unicode.IsLower(n.before) && unicode.IsUpper(r) {
+		w += lateCapital
+	}
+	if r >= 0x80 && n.before >= 0x80 && !unicode.IsMark(r) {
+		n.accents++
+	}
+	return w
+}
+
+// scriptWeight is for leaving a script.
+func (n *neighbours) scriptWeight(r rune) int {
+	s, last := scriptOf(r), n.script
+	n.script = s
+	switch {
+	case s == last || last == none:
+		return 0
+	case isLetter(n.before):
+		return otherScript
+	case s == ideographic || last == ideographic:
+		return 0
+	}
+	return scriptChange
+}
+
+// rowWeight is for the third letter of a kind in a row, and further ones.
+func (n *neighbours) rowWeight(r rune) int {
+	s := scriptOf(r)
+	if s != greek && s != cyrillicScript {
+		n.alike = 0
+		return 0
+	}
+	if vowel := isVowel(r); vowel != n.vowel {
+		n.vowel, n.alike = vowel, 0
+	}
+	n.alike++
+	if n.alike < 3 {
+		return 0
+	}
+	return threeAlike
+}
+
+// spelling is for pairs that words do not have. Some letters of Hebrew and one
+// of Greek have a form for the end of a word and another for elsewhere; in
+// Cyrillic й follows a vowel, the hard and the soft sign follow a consonant, and
+// the hard sign ends no word.
+func spelling(a, b rune) int {
+	switch {
+	case a < 0x80 && b < 0x80:
+		return 0
+	case strings.ContainsRune("ךםןףץς", a) && isLetter(b),
+		strings.ContainsRune("כמנפצσъ", a) && !isLetter(b),
+		b == 'й' && scriptOf(a) == cyrillicScript && !isVowel(a),
+		strings.ContainsRune("ьъ", b) && (scriptOf(a) != cyrillicScript || isVowel(a)):
+		return badSpelling
+	}
+	return 0
+}
+
+func isVowel(r rune) bool { return strings.ContainsRune(vowels, unicode.ToLower(r)) }
+
+// isLetter is true for accents that combine with a letter, and false for the
+// ordinal signs, which Unicode calls letters.
+func isLetter(r rune) bool {
+	if r < 0x80 {
+		return 'a' <= r|0x20 && r|0x20 <= 'z'
+	}
+	return unicode.In(r, unicode.L, unicode.M) && r != 'º' && r != 'ª'
+}
+
+type script int
+
+const (
+	none script = iota
+	latinScript
+	greek
+	cyrillicScript
+	hebrew
+	arabic
+	ideographic // and whatever else mixes freely with other scripts
+)
+
+func scriptOf(r rune) script {
+	switch {
+	case r < 0x0370, r >= 0x1E00 && r < 0x1F00:
+		return latinScript
+	case r < 0x0400:
+		return greek
+	case r < 0x0530:
+		return cyrillicScript
+	case r >= 0x0590 && r < 0x0600:
+		return hebrew
+	case r >= 0x0600 && r < 0x0700:
+		return arabic
+	}
+	return ideographic
 }
