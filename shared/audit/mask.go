@@ -170,15 +170,11 @@ func appendDigest(b []byte, v jsonx.Value) []byte {
 	if v.Kind != jsonx.String {
 		return append(b, digest(v.AppendCanonical(nil))...)
 	}
-	size := 0
 	h := sha256.New()
 	w := bufio.NewWriter(h)
-	jsonx.Parts(v.Raw, func(part []byte) {
-		size += len(part)
-		_, _ = w.Write(part) // a hash takes everything
-	})
+	_, _ = w.WriteString(v.Text()) // a hash takes everything
 	_ = w.Flush()
-	return digestJSON(b, h.Sum(nil), size)
+	return digestJSON(b, h.Sum(nil), len(v.Text()))
 }
 
 // maskText replaces the parts of s that look like credentials.

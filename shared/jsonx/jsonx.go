@@ -20,42 +20,55 @@ import (
 // not UTF-8, or half of a surrogate pair, becomes U+FFFD.
 func Text(raw []byte) string {
 	body := raw[1 : len(raw)-1]
-	if bytes.IndexByte(body, '\\') < 0 && utf8.Valid(body) {
-		return string(body)
+	if text, ok := unescape(body); ok {
+		return text
 	}
 	var out strings.Builder
-	out.Grow(len(body)) // no escape is shorter than what it stands for
-	Parts(raw, func(part []byte) { out.Write(part) })
-	return out.String()
-}
-
-// Parts yields the text of a string in parts, each of which is valid until the next one. A
-// text of megabytes can be hashed like this without a copy of it.
-func Parts(raw []byte, yield func([]byte)) {
-	var room [utf8.UTFMax]byte
-	valid := utf8.Valid(raw)
-	for body := raw[1 : len(raw)-1]; len(body) > 0; {
+	for len(body) > 0 {
 		end := bytes.IndexByte(body, '\\')
 		if end < 0 {
 			end = len(body)
 		}
-		if run := body[:end]; valid {
-			yield(run)
-		} else {
-			yield([]byte(string([]rune(string(run))))) // each byte that is no character becomes one U+FFFD
+		for _, r := range string(body[:end]) { // each byte that is no character is one U+FFFD
+			out.WriteRune(r)
 		}
 		if body = body[end:]; len(body) > 0 {
 			r, size := escape(body)
-			yield(utf8.AppendRune(room[:0], r))
+			out.WriteRune(r) // half of a pair is written as U+FFFD
 			body = body[size:]
 		}
+	}
+	return out.String()
+}
+
+// unescape is the text between the quotation marks of a string. It is not ok where there is
+// anything that a string of I-JSON does not hold.
+func unescape(body []byte) (text string, ok bool) {
+	run := plain(body)
+	if run == len(body) {
+		return string(body), utf8.Valid(body)
+	}
+	var out strings.Builder
+	out.Grow(len(body)) // no escape is shorter than what it stands for
+	for {
+		out.Write(body[:run])
+		if body = body[run:]; len(body) == 0 {
+			return out.String(), utf8.ValidString(out.String())
+		}
+		r, size := escape(body)
+		if size == 0 || utf16.IsSurrogate(r) {
+			return "", false
+		}
+		out.WriteRune(r)
+		body = body[size:]
+		run = plain(body)
 	}
 }
 
 // escape reads the escape that b begins with; size 0 is none. Half of a surrogate pair is
 // returned as it is.
 func escape(b []byte) (r rune, size int) {
-	if len(b) < 2 {
+	if len(b) < 2 || b[0] != '\\' {
 		return 0, 0
 	}
 	switch c := b[1]; c {

@@ -36,6 +36,7 @@ type Value struct {
 	Name string // of an object's member
 	Raw  []byte
 	Kids []Value
+	text string
 }
 
 // Parse reads the arguments of a call: one value and nothing after it. An error is a
@@ -85,6 +86,17 @@ func (p *parser) value(depth int) (v Value, ok bool) {
 			v.Kids = append(v.Kids, kid)
 			return ok
 		})
+	case '"':
+		v.Kind = String
+		if p.skipString() {
+			v.text, ok = unescape(p.in[start+1 : p.at-1])
+		}
+		if !ok { // the scanner says what is wrong
+			p.at = start
+			if ok = p.Quoted(); ok {
+				v.text = Text(p.in[start:p.at])
+			}
+		}
 	default:
 		v.Kind, ok = kinds[first], p.Value()
 	}
@@ -94,17 +106,13 @@ func (p *parser) value(depth int) (v Value, ok bool) {
 
 // kinds are those of the values that are not nested, by their first bytes.
 var kinds = [256]Kind{
-	'"': String, 't': Bool, 'f': Bool, 'n': Null, '-': Number,
+	't': Bool, 'f': Bool, 'n': Null, '-': Number,
 	'0': Number, '1': Number, '2': Number, '3': Number, '4': Number, '5': Number, '6': Number, '7': Number, '8': Number, '9': Number,
 }
 
-// Text is the text of a string, "" for any other value.
-func (v Value) Text() string {
-	if v.Kind != String {
-		return ""
-	}
-	return Text(v.Raw)
-}
+// Text is the text of a string, "" for any other value. What is not UTF-8, or half of a
+// surrogate pair, is U+FFFD there.
+func (v Value) Text() string { return v.text }
 
 // Member is the member of that name, the last one where there are several; a Value without
 // a kind where there is none.

@@ -32,11 +32,37 @@ func Marshal(v any) (json.RawMessage, error) {
 
 // Append appends what Marshal makes of v, except that a list or a map that is nil is empty.
 // It is some times faster, and a result of a megabyte is copied once.
-func Append(b []byte, v any) ([]byte, error) {
+func Append(b []byte, v any) ([]byte, error) { return new(Writer).Append(b, v) }
+
+// Writer appends values. A long text that comes twice, in one value or in two, is escaped once:
+// what a tool read is a text for the model and a member of the structure as well.
+type Writer struct {
+	text   string // the last long text
+	quoted []byte // the same as it was written
+}
+
+// longText is the length in bytes from which it pays to look whether a text is the last one.
+const longText = 1 << 10
+
+// Append is like the function Append. What it appended to may not change while w is used.
+func (w *Writer) Append(b []byte, v any) ([]byte, error) {
 	if v == nil {
 		return append(b, "null"...), nil
 	}
-	return appenderOf(reflect.TypeOf(v))(b, reflect.ValueOf(v))
+	return appenderOf(reflect.TypeOf(v))(w, b, reflect.ValueOf(v))
+}
+
+func (w *Writer) appendText(b []byte, s string) []byte {
+	if len(s) < longText {
+		return AppendText(b, s)
+	}
+	if s == w.text { // at once, where it is the same memory
+		return append(b, w.quoted...)
+	}
+	start := len(b)
+	b = AppendText(b, s)
+	w.text, w.quoted = s, b[start:]
+	return b
 }
 
 const hex = "0123456789abcdef"
@@ -102,7 +128,7 @@ func unescaped(s string, valid bool) int {
 }
 
 // appender appends a value of one type.
-type appender func(b []byte, v reflect.Value) ([]byte, error)
+type appender func(w *Writer, b []byte, v reflect.Value) ([]byte, error)
 
 // made are the appenders by type.
 var made sync.Map
@@ -121,7 +147,7 @@ type appenders map[reflect.Type]*appender
 
 func (all appenders) of(t reflect.Type) appender {
 	if known := all[t]; known != nil {
-		return func(b []byte, v reflect.Value) ([]byte, error) { return (*known)(b, v) }
+		return func(w *Writer, b []byte, v reflect.Value) ([]byte, error) { return (*known)(w, b, v) }
 	}
 	a := new(appender)
 	all[t] = a
@@ -132,9 +158,9 @@ func (all appenders) of(t reflect.Type) appender {
 func (all appenders) make(t reflect.Type) appender {
 	switch {
 	case t == reflect.TypeFor[Verbatim]():
-		return func(b []byte, v reflect.Value) ([]byte, error) { return append(b, v.Bytes()...), nil }
+		return func(w *Writer, b []byte, v reflect.Value) ([]byte, error) { return append(b, v.Bytes()...), nil }
 	case t.Kind() != reflect.Interface && t.Implements(reflect.TypeFor[json.Marshaler]()):
-		return func(b []byte, v reflect.Value) ([]byte, error) {
+		return func(w *Writer, b []byte, v reflect.Value) ([]byte, error) {
 			if v.Kind() == reflect.Pointer && v.IsNil() {
 				return append(b, "null"...), nil
 			}
@@ -149,24 +175,30 @@ func (all appenders) make(t reflect.Type) appender {
 	}
 	switch t.Kind() {
 	case reflect.String:
-		return func(b []byte, v reflect.Value) ([]byte, error) { return AppendText(b, v.String()), nil }
+		return func(w *Writer, b []byte, v reflect.Value) ([]byte, error) { return w.appendText(b, v.String()), nil }
 	case reflect.Bool:
-		return func(b []byte, v reflect.Value) ([]byte, error) { return strconv.AppendBool(b, v.Bool()), nil }
+		return func(w *Writer, b []byte, v reflect.Value) ([]byte, error) {
+			return strconv.AppendBool(b, v.Bool()), nil
+		}
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return func(b []byte, v reflect.Value) ([]byte, error) { return strconv.AppendInt(b, v.Int(), 10), nil }
+		return func(w *Writer, b []byte, v reflect.Value) ([]byte, error) {
+			return strconv.AppendInt(b, v.Int(), 10), nil
+		}
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return func(b []byte, v reflect.Value) ([]byte, error) { return strconv.AppendUint(b, v.Uint(), 10), nil }
+		return func(w *Writer, b []byte, v reflect.Value) ([]byte, error) {
+			return strconv.AppendUint(b, v.Uint(), 10), nil
+		}
 	case reflect.Float64:
-		return func(b []byte, v reflect.Value) ([]byte, error) {
+		return func(w *Writer, b []byte, v reflect.Value) ([]byte, error) {
 			if f := math.Abs(v.Float()); f == 0 || 1e-6 <= f && f < 1e21 { // others have an exponent
 				return strconv.AppendFloat(b, v.Float(), 'f', -1, 64), nil
 			}
-			return appendOther(b, v)
+			return appendOther(w, b, v)
 		}
 	case reflect.Pointer:
 		return orNull(all.of(t.Elem()))
 	case reflect.Interface:
-		return orNull(func(b []byte, v reflect.Value) ([]byte, error) { return appenderOf(v.Type())(b, v) })
+		return orNull(func(w *Writer, b []byte, v reflect.Value) ([]byte, error) { return appenderOf(v.Type())(w, b, v) })
 	case reflect.Struct:
 		if fields, err := Fields(t); err == nil {
 			return all.record(fields)
@@ -175,7 +207,7 @@ func (all appenders) make(t reflect.Type) appender {
 		if t.Elem().Kind() != reflect.Uint8 {
 			return list(all.of(t.Elem()))
 		} else if !writesItself(t.Elem()) {
-			return func(b []byte, v reflect.Value) ([]byte, error) {
+			return func(w *Writer, b []byte, v reflect.Value) ([]byte, error) {
 				return append(base64.StdEncoding.AppendEncode(append(b, '"'), v.Bytes()), '"'), nil
 			}
 		}
@@ -198,29 +230,29 @@ func writesItself(t reflect.Type) bool {
 }
 
 // appendOther is for what is rare.
-func appendOther(b []byte, v reflect.Value) ([]byte, error) {
+func appendOther(_ *Writer, b []byte, v reflect.Value) ([]byte, error) {
 	raw, err := Marshal(v.Interface())
 	return append(b, raw...), err
 }
 
 // orNull is for pointers and interfaces.
 func orNull(to appender) appender {
-	return func(b []byte, v reflect.Value) ([]byte, error) {
+	return func(w *Writer, b []byte, v reflect.Value) ([]byte, error) {
 		if v.IsNil() {
 			return append(b, "null"...), nil
 		}
-		return to(b, v.Elem())
+		return to(w, b, v.Elem())
 	}
 }
 
 func list(each appender) appender {
-	return func(b []byte, v reflect.Value) (_ []byte, err error) {
+	return func(w *Writer, b []byte, v reflect.Value) (_ []byte, err error) {
 		b = append(b, '[')
 		for i := range v.Len() {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			if b, err = each(b, v.Index(i)); err != nil {
+			if b, err = each(w, b, v.Index(i)); err != nil {
 				return nil, err
 			}
 		}
@@ -229,7 +261,7 @@ func list(each appender) appender {
 }
 
 func table(each appender) appender {
-	return func(b []byte, v reflect.Value) (_ []byte, err error) {
+	return func(w *Writer, b []byte, v reflect.Value) (_ []byte, err error) {
 		values := map[string]reflect.Value{}
 		for key, value := range v.Seq2() {
 			values[key.String()] = value
@@ -239,7 +271,7 @@ func table(each appender) appender {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			if b, err = each(append(AppendText(b, key), ':'), values[key]); err != nil {
+			if b, err = each(w, append(AppendText(b, key), ':'), values[key]); err != nil {
 				return nil, err
 			}
 		}
@@ -257,7 +289,7 @@ func (all appenders) record(fields []Field) appender {
 	for i, f := range fields {
 		parts[i] = part{f, string(AppendText(nil, f.Name)) + ":", all.of(f.Type)}
 	}
-	return func(b []byte, v reflect.Value) (_ []byte, err error) {
+	return func(w *Writer, b []byte, v reflect.Value) (_ []byte, err error) {
 		b = append(b, '{')
 		first := true
 		for i := range parts {
@@ -270,7 +302,7 @@ func (all appenders) record(fields []Field) appender {
 				b = append(b, ',')
 			}
 			first = false
-			if b, err = p.to(append(b, p.name...), field); err != nil {
+			if b, err = p.to(w, append(b, p.name...), field); err != nil {
 				return nil, err
 			}
 		}

@@ -33,6 +33,13 @@ type toolResponse struct {
 	} `json:"result"`
 }
 
+// Structured is structured content that is JSON already, and what wrote it: it has escaped
+// the texts that are content as well.
+type Structured struct {
+	json.RawMessage
+	jsonx.Writer
+}
+
 // Encode is a message as a line, its end included. The id is put in as the client wrote it:
 // decoded and encoded again, an integer beyond 2^53 would come back as another.
 func (e *Encoder) Encode(m mcp.JSONRPCMessage, id json.RawMessage) []byte {
@@ -84,7 +91,8 @@ func (e *Encoder) toolLine(r mcp.CallToolResult, id json.RawMessage) (line []byt
 	} else if len(raw) > 0 {
 		out.Result.StructuredContent = jsonx.Verbatim(raw) // a megabyte is not looked at again
 	}
-	line, err = jsonx.Append(e.lines.Get(size), &out)
+	structured, _ := r.StructuredContent.(Structured)
+	line, err = structured.Append(e.lines.Get(size), &out)
 	return append(line, '\n'), err
 }
 

@@ -3,12 +3,11 @@ package toolkit
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/multiollama/mcp-server/shared/fault"
-	"github.com/multiollama/mcp-server/shared/jsonx"
+	"github.com/multiollama/mcp-server/shared/rpc"
 )
 
 // Content is one block of a result. Only the functions below make one; the zero
@@ -50,7 +49,7 @@ func BlobBlock(uri, mime string, data []byte) Content {
 // outcome is a success, ready to be sent.
 type outcome struct {
 	contents   []Content
-	structured json.RawMessage
+	structured rpc.Structured
 	bytes      int64
 	pause      *pause // instead: what a person is asked first
 }
@@ -67,15 +66,18 @@ func render(ctx context.Context, out any) (o outcome, err error) {
 	if len(o.contents) == 0 && hasText {
 		o.contents = []Content{TextBlock(worded.Text())}
 	}
+	if c := callFrom(ctx); len(o.contents) > 0 && c != nil && c.server.config.TextOnly {
+		return o, nil
+	}
 	size := 512 // the structure says again what the texts say, as a rule
 	for _, c := range o.contents {
 		size += len(c.Text) + len(c.Text)/8
 	}
-	if o.structured, err = jsonx.Append(Room(ctx, size), out); err != nil {
+	if o.structured.RawMessage, err = o.structured.Append(Room(ctx, size), out); err != nil {
 		return outcome{}, err
 	}
-	if len(o.contents) == 0 && !hasText {
-		o.contents = []Content{TextBlock(string(o.structured))}
+	if len(o.contents) == 0 {
+		o.contents = []Content{TextBlock(string(o.structured.RawMessage))}
 	}
 	return o, nil
 }
@@ -98,7 +100,7 @@ func (s *Server) result(o outcome) *mcp.CallToolResult {
 		}
 	}
 	if !s.config.TextOnly {
-		r.StructuredContent, r.RawStructuredContent = o.structured, o.structured
+		r.StructuredContent, r.RawStructuredContent = o.structured, o.structured.RawMessage
 	}
 	return r
 }

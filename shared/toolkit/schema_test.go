@@ -158,10 +158,10 @@ func TestResultsObeyTheirSchemaEvenWhenTheyAreZero(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if string(got.structured) != c.want {
-			t.Errorf("%s:\n got %s\nwant %s", c.what, got.structured, c.want)
+		if string(got.structured.RawMessage) != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.what, got.structured.RawMessage, c.want)
 		}
-		if err := obeys(t, compiled(t, tool.OutputSchema()), got.structured); err != nil {
+		if err := obeys(t, compiled(t, tool.OutputSchema()), got.structured.RawMessage); err != nil {
 			t.Errorf("%s: %v", c.what, err)
 		}
 	}
