@@ -6,6 +6,10 @@
 // half of a surrogate pair, nothing nested deep and no endless list. It writes what
 // encoding/json writes without escapes for HTML, so that no reader can tell the two apart.
 //
+// It is not built on github.com/go-json-experiment/json/jsontext: that stops at a mistake which
+// the audit log reads past, its errors do not separate the mistakes that answers name, and it
+// writes U+2028 and bytes that are not UTF-8 differently, so most of this package would remain.
+//
 // JSON: RFC 8259, and RFC 7493 (I-JSON) where that is narrower.
 package jsonx
 
