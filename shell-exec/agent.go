@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/multiollama/mcp-server/shared/command"
@@ -39,29 +38,24 @@ func (s *shell) agent(ctx context.Context, in agentIn) (agentOut, error) {
 	if err != nil {
 		return agentOut{}, err
 	}
-	a, err := s.approve(ctx, wish{text: in.Command, dir: dir, agent: true})
+	p, err := s.approve(ctx, request{text: in.Command, dir: dir, agent: true})
 	if err != nil {
 		return agentOut{}, err
 	}
-	q := a.request(in.Command)
+	q := p.request(in.Command)
 	q.Mode, q.Timeout, q.Progress = process.Foreground, time.Duration(in.Timeout)*time.Second, progress(ctx)
 	r, err := s.runner.Run(ctx, q)
 	if err != nil {
 		return agentOut{}, err
 	}
-	var b strings.Builder
-	b.WriteString(r.Stdout.Text())
-	if text := r.Stderr.Text(); text != "" {
-		section(&b, "stderr", text)
-	}
-	endLine(&b)
+	b := outputText(r.Stdout.Text(), r.Stderr.Text())
 	if r.State == process.TimedOut {
-		fmt.Fprintf(&b, "[timed out after %d seconds]\n", in.Timeout)
+		fmt.Fprintf(b, "[timed out after %d seconds]\n", in.Timeout)
 	} else if r.Code != 0 {
-		fmt.Fprintf(&b, "[exit code %d]\n", r.Code)
+		fmt.Fprintf(b, "[exit code %d]\n", r.Code)
 	}
 	if r.Lingering {
-		b.WriteString("[" + left(r) + "]\n")
+		b.WriteString("[" + stillRunning(r) + "]\n")
 	}
 	return agentOut{b.String()}, exceeded(r)
 }
@@ -69,12 +63,12 @@ func (s *shell) agent(ctx context.Context, in agentIn) (agentOut, error) {
 // folder is output/DATE/user_ID in the first allowed directory, made where it is
 // missing, through no link.
 func (s *shell) folder(ctx context.Context) (string, error) {
-	g, err := s.ground(ctx, s.held.Now(), "")
+	w, err := s.workspace(ctx, s.limits.now(), "")
 	if err != nil {
 		return "", err
 	}
 	rel := command.UserFolder(time.Now(), s.settings.Text("user-id"))
-	root, err := os.OpenRoot(g.dirs[0])
+	root, err := os.OpenRoot(w.dirs[0])
 	if err != nil {
 		return "", fault.From(err)
 	}
@@ -82,5 +76,5 @@ func (s *shell) folder(ctx context.Context) (string, error) {
 	if err := root.MkdirAll(rel, 0o755); err != nil {
 		return "", fault.From(err)
 	}
-	return filepath.Join(g.dirs[0], rel), nil
+	return filepath.Join(w.dirs[0], rel), nil
 }

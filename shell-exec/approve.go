@@ -10,14 +10,13 @@ import (
 
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/toolkit"
-	"github.com/multiollama/mcp-server/shell-exec/internal/bounds"
 	"github.com/multiollama/mcp-server/shell-exec/internal/policy"
 	"github.com/multiollama/mcp-server/shell-exec/internal/process"
 	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
 )
 
-// wish is a command as a client asks for it.
-type wish struct {
+// request is a command as a client asks for it.
+type request struct {
 	text  string
 	argv  []string // instead of text
 	dir   string
@@ -27,84 +26,94 @@ type wish struct {
 	typed bool // argv is a shell that will be typed at
 }
 
-// approved is a command that may be started, and what it is held to.
-type approved struct {
+// prepared is a command that may be started, and what it is restricted to.
+type prepared struct {
 	command sandbox.Command
-	most    time.Duration // that it may take, detached or not; 0: as the operator allows
+	maxTime time.Duration // that it may take, detached or not; 0: as the operator allows
 }
 
 // request is what runs it, as its caller asked for it.
-func (a approved) request(text string) process.Request {
-	return process.Request{Text: text, Command: a.command, Most: a.most}
+func (p prepared) request(text string) process.Request {
+	return process.Request{Text: text, Command: p.command, Most: p.maxTime}
 }
 
-// approve is the only way from a wish to something that can be started: the directory
-// is one of those allowed, the policy lets the command through, or the person does.
-func (s *shell) approve(ctx context.Context, w wish) (approved, error) {
-	b := s.bounds(ctx)
-	c, err := s.approveWithin(ctx, b, w)
+// approve is the only way from a request to something that can be started: the directory
+// is one of those allowed, the policy lets the command through, or the user does.
+func (s *shell) approve(ctx context.Context, in request) (prepared, error) {
+	l := s.currentLimits(ctx)
+	c, err := s.approveWithin(ctx, l, in)
 	if err != nil {
-		return approved{}, b.Told(err)
+		return prepared{}, l.explain(err)
 	}
-	a := approved{command: c}
-	if b.Time != s.settings.Duration("timeout") {
-		a.most = b.Time
+	p := prepared{command: c}
+	if l.time != s.settings.Duration("timeout") {
+		p.maxTime = l.time
 	}
-	return a, nil
+	return p, nil
 }
 
-func (s *shell) approveWithin(ctx context.Context, b bounds.Bounds, w wish) (sandbox.Command, error) {
-	g, err := s.ground(ctx, b, w.dir)
+func (s *shell) approveWithin(ctx context.Context, l limits, in request) (sandbox.Command, error) {
+	w, err := s.workspace(ctx, l, in.dir)
 	if err != nil {
 		return sandbox.Command{}, err
 	}
-	env, err := s.environment(w.typed).Build(w.env)
+	env, err := s.environment(in.typed).Build(in.env)
 	if err != nil {
 		return sandbox.Command{}, err
-	}
-	p := b.Policy
-	if w.agent {
-		p = b.Agent
 	}
 	r := policy.Request{
-		Text: w.text, Argv: w.argv, Shell: s.shell, Dir: g.dir, Home: s.home, Workspace: g.dirs, Env: env, Input: w.input, Links: links{}, Terminal: w.typed,
-		Given: w.env, Sandbox: s.hold(b),
+		Text: in.text, Argv: in.argv, Shell: s.shell, Dir: w.dir, Home: s.home, Workspace: w.dirs, Env: env, Input: in.input,
+		Links: links{}, Terminal: in.typed, Given: in.env, Sandbox: s.restrictions(l),
+	}
+	p := l.policy
+	if in.agent {
+		p = l.agent
 	}
 	d := p.Judge(r)
-	rules, more, q := s.rules(b, g), grant{}, toolkit.Question{}
+
+	// What commands may access in addition to the system and the folders of tools, and what the user is asked.
+	rules := sandbox.Rules{
+		Read: s.read, Write: append(slices.Clip(w.grants), s.cache), Temp: s.temp, Hide: s.hide,
+		Sockets: s.settings.List("allow-socket"), Network: l.network,
+	}
+	more, q := grant{}, toolkit.Question{}
 	if s.asks(d) {
-		if more, err = s.grant(d, rules, env["PATH"], g.dir); err != nil {
+		if more, err = s.grant(d, rules, env["PATH"], w.dir); err != nil {
 			return sandbox.Command{}, err
 		}
 		if more.dir != nil {
-			g.dir = more.dir.Path() // where links led when it was opened
+			w.dir = more.dir.Path() // where links led when it was opened
 		}
-		q = question(d, "Run this command?", g.dir, r, can(r.Sandbox, g.dirs, r.Sandbox.Read, b.Network, more))
+		q = question(d, "Run this command?", w.dir, r, can(r.Sandbox, w.dirs, l.network, more))
 	}
-	agreed, err := s.agree(ctx, b, d, q)
+	agreed, err := s.agree(ctx, l, d, q)
 	if err != nil {
 		return sandbox.Command{}, err
 	}
-	more.add(&rules)
-	l, err := agreed.Launch()
+
+	rules.Read, rules.Write = slices.Concat(rules.Read, more.read), slices.Concat(rules.Write, more.write)
+	rules.UnsafeUnrestricted = more.program != ""
+	start, err := agreed.Launch()
 	if err != nil {
 		return sandbox.Command{}, err
 	}
 	path := more.program
 	if path == "" {
-		path, err = programFile(l.Argv[0], l.Env["PATH"], l.Dir)
+		path, err = programFile(start.Argv[0], start.Env["PATH"], start.Dir)
 	}
-	limits := sandbox.Limits{Memory: b.Memory, Processes: mostProcesses, FileSize: s.settings.Size("max-file-size")}
-	return sandbox.Command{Path: path, Args: l.Argv, Env: process.Entries(l.Env), Dir: g.dir, In: more.dir, Rules: rules, Limits: limits}, err
+	return sandbox.Command{
+		Path: path, Args: start.Argv, Env: process.Entries(start.Env), Dir: w.dir, In: more.dir, Rules: rules,
+		Limits: sandbox.Limits{Memory: l.memory, Processes: maxProcesses, FileSize: s.settings.Size("max-file-size")},
+	}, err
 }
 
-// bounds are what the command of this call is held to, and what its record names.
-func (s *shell) bounds(ctx context.Context) bounds.Bounds {
-	b := s.held.Now()
-	if b.ID != "" {
-		toolkit.Under(ctx, b.ID)
+// currentLimits are what the command of this call is restricted to, and what its record names.
+func (s *shell) currentLimits(ctx context.Context) limits {
+	l := s.limits.now()
+	if l.id != "" {
+		toolkit.Under(ctx, l.id)
 	}
-	return b
+	return l
 }
 
 // environment is what the operator decides about it, where somebody types or nobody.
@@ -114,22 +123,17 @@ func (s *shell) environment(typed bool) process.Environment {
 	return e
 }
 
-// rules are what commands may touch besides the system and the tool folders.
-func (s *shell) rules(b bounds.Bounds, g ground) sandbox.Rules {
-	return sandbox.Rules{Read: s.read, Write: append(slices.Clip(g.grants), s.cache), Temp: s.temp, Hide: s.hide, Sockets: s.settings.List("allow-socket"), Network: b.Network}
-}
+// maxProcesses is how many one command may have at once.
+const maxProcesses = 512
 
-// mostProcesses is how many one command may have at once.
-const mostProcesses = 512
-
-// asks says that a person has to be asked, and is.
+// asks says that the user has to be asked, and is.
 func (s *shell) asks(d policy.Decision) bool {
 	return d.Verdict() == policy.Ask && s.settings.Text("ask") == "elicit"
 }
 
-// agree is the command where the policy lets it through, or else the person does, who is
-// asked q. A yes counts within the bounds that the question was asked in.
-func (s *shell) agree(ctx context.Context, b bounds.Bounds, d policy.Decision, q toolkit.Question) (policy.Command, error) {
+// agree is the command where the policy lets it through, or else the user does, who is
+// asked q. A yes counts within the limits that the question was asked in.
+func (s *shell) agree(ctx context.Context, l limits, d policy.Decision, q toolkit.Question) (policy.Command, error) {
 	if !s.asks(d) {
 		return d.Approved()
 	}
@@ -137,7 +141,7 @@ func (s *shell) agree(ctx context.Context, b bounds.Bounds, d policy.Decision, q
 		return policy.Command{}, fault.New(fault.Forbidden, "the command needs the person's consent, and is too long to be shown as a whole",
 			"Write long texts to files first, then run the rest as a short command")
 	}
-	err := s.confirm(ctx, b, q)
+	err := s.confirm(ctx, l, q)
 	switch {
 	case err == nil:
 		return d.Confirmed(q.ID)
@@ -148,20 +152,18 @@ func (s *shell) agree(ctx context.Context, b bounds.Bounds, d policy.Decision, q
 	return policy.Command{}, err
 }
 
-// confirm asks the person, who may think about it for long: restrictions that were set meanwhile
+// confirm asks the user, who may think about it for long: restrictions that were set meanwhile
 // count for what was asked about, too, and it has to be judged by them.
-func (s *shell) confirm(ctx context.Context, b bounds.Bounds, q toolkit.Question) error {
+func (s *shell) confirm(ctx context.Context, l limits, q toolkit.Question) error {
 	if err := toolkit.Confirm(ctx, q); err != nil {
 		return err
 	}
-	if now := s.held.Now(); now.ID != b.ID {
-		return now.Told(fault.New(fault.Forbidden, "restrictions were set while the person was asked, and the command was not judged by them", "Ask for it again").With("rule", "restrictions"))
+	if now := s.limits.now(); now.id != l.id {
+		return now.explain(fault.New(fault.Forbidden, "restrictions were set while the person was asked, and the command was not judged by them",
+			"Ask for it again").With("rule", "restrictions"))
 	}
 	return nil
 }
-
-// quoted marks each line of a command, so that none can pass for a line of the question.
-func quoted(text string) string { return "> " + strings.ReplaceAll(text, "\n", "\n> ") }
 
 // programFile is the file that a name stands for, as the system finds it by PATH.
 func programFile(name, path, dir string) (string, error) {

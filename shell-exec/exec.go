@@ -10,13 +10,9 @@ import (
 )
 
 var execSpec = toolkit.Spec{
-	Name:        "shell_exec",
-	Title:       "Run a command",
-	Doc:         "Run a command to its end: a shell command line, or with args a program without a shell. A command that exits with another code than 0 is no error.",
-	Toolset:     "exec",
-	Effect:      toolkit.Runs,
-	Destructive: true,
-	OpenWorld:   true,
+	Name: "shell_exec", Title: "Run a command", Toolset: "exec", Effect: toolkit.Runs, Destructive: true, OpenWorld: true,
+	Doc: "Run a command to its end: a shell command line, or with args a program without a shell. " +
+		"A command that exits with another code than 0 is no error.",
 }
 
 type execIn struct {
@@ -37,40 +33,34 @@ type execOut struct {
 }
 
 func (s *shell) exec(ctx context.Context, in execIn) (execOut, error) {
-	w := wish{text: in.Command, dir: in.Dir}
+	r, shown := request{text: in.Command, dir: in.Dir}, in.Command
 	if len(in.Args) > 0 {
-		w = wish{argv: append([]string{in.Command}, in.Args...), dir: in.Dir}
+		r = request{argv: append([]string{in.Command}, in.Args...), dir: in.Dir}
+		for _, a := range in.Args {
+			shown += fmt.Sprintf(" %q", a)
+		}
 	}
-	a, err := s.approve(ctx, w)
+	p, err := s.approve(ctx, r)
 	if err != nil {
 		return execOut{}, err
 	}
-	q := a.request(in.Command + tail(in.Args))
+	q := p.request(shown)
 	q.Mode, q.Timeout, q.Progress = process.Foreground, s.settings.Duration("timeout"), progress(ctx)
-	r, err := s.runner.Run(ctx, q)
+	done, err := s.runner.Run(ctx, q)
 	if err != nil {
 		return execOut{}, err
 	}
 	out := execOut{
-		Stdout: r.Stdout.Text(), Stderr: r.Stderr.Text(), ExitCode: r.Code, Signal: r.Signal,
-		Truncated: r.Stdout.Omitted+r.Stderr.Omitted > 0, TimedOut: r.State == process.TimedOut, Message: left(r),
+		Stdout: done.Stdout.Text(), Stderr: done.Stderr.Text(), ExitCode: done.Code, Signal: done.Signal,
+		Truncated: done.Stdout.Omitted+done.Stderr.Omitted > 0, TimedOut: done.State == process.TimedOut, Message: stillRunning(done),
 	}
 	if out.Truncated || out.TimedOut {
-		out.OutputID = r.OutputID
+		out.OutputID = done.OutputID
 	}
-	return out, exceeded(r)
+	return out, exceeded(done)
 }
 
-// tail is arguments behind a command, for people.
-func tail(args []string) string {
-	var b strings.Builder
-	for _, a := range args {
-		fmt.Fprintf(&b, " %q", a)
-	}
-	return b.String()
-}
-
-// progress tells a client that wants it the newest lines.
+// progress sends a client that wants it the newest lines.
 func progress(ctx context.Context) func(process.Progress) {
 	return func(p process.Progress) {
 		toolkit.Progress(ctx, float64(p.Bytes), 0, strings.Join(p.Lines, "\n"))
@@ -79,12 +69,7 @@ func progress(ctx context.Context) func(process.Progress) {
 
 // Text is what was written, and how it ended.
 func (o execOut) Text() string {
-	var b strings.Builder
-	b.Grow(len(o.Stdout) + len(o.Stderr) + roomForNotes)
-	b.WriteString(o.Stdout)
-	if o.Stderr != "" {
-		section(&b, "stderr", o.Stderr)
-	}
+	b := outputText(o.Stdout, o.Stderr)
 	note := fmt.Sprintf("[exit code %d", o.ExitCode)
 	if o.Signal != "" {
 		note += ", " + o.Signal
@@ -95,7 +80,6 @@ func (o execOut) Text() string {
 	if o.OutputID != "" {
 		note += ", all of it: read_execution_output " + o.OutputID
 	}
-	endLine(&b)
 	b.WriteString(note + "]\n")
 	if o.Message != "" {
 		b.WriteString(o.Message + "\n")
@@ -103,18 +87,20 @@ func (o execOut) Text() string {
 	return b.String()
 }
 
-// roomForNotes is for what a text says besides the output: a long output is copied once.
-const roomForNotes = 256
-
-// section is a text under a heading.
-func section(b *strings.Builder, name, text string) {
-	endLine(b)
-	b.WriteString("[" + name + "]\n")
-	b.WriteString(text)
-}
-
-func endLine(b *strings.Builder) {
-	if s := b.String(); s != "" && !strings.HasSuffix(s, "\n") {
-		b.WriteByte('\n')
+// outputText begins a text with what a command wrote. It has room for notes: a long output is copied once.
+func outputText(stdout, stderr string) *strings.Builder {
+	b := &strings.Builder{}
+	b.Grow(len(stdout) + len(stderr) + 256)
+	lines := func(text string) {
+		b.WriteString(text)
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			b.WriteByte('\n')
+		}
 	}
+	lines(stdout)
+	if stderr != "" {
+		b.WriteString("[stderr]\n")
+		lines(stderr)
+	}
+	return b
 }

@@ -12,19 +12,15 @@ import (
 )
 
 var executeSpec = toolkit.Spec{
-	Name:  "shell_execute",
-	Title: "Run a command, also a long one",
+	Name: "shell_execute", Title: "Run a command, also a long one", Toolset: "shell", Effect: toolkit.Runs, Destructive: true, OpenWorld: true,
 	Doc: "Run a shell command line. adaptive waits for a while, then lets it go on; foreground waits to the end or the time-out; " +
 		"background answers at once; detached also outlives this server.",
-	Toolset:     "shell",
-	Effect:      toolkit.Runs,
-	Destructive: true,
-	OpenWorld:   true,
 }
 
 type executeIn struct {
-	Command    string            `json:"command" doc:"Shell command line."`
-	Mode       string            `json:"execution_mode,omitempty" default:"adaptive" enum:"foreground|background|detached|adaptive|sync|async" doc:"sync is foreground, async background."`
+	Command string `json:"command" doc:"Shell command line."`
+	Mode    string `json:"execution_mode,omitempty" default:"adaptive" enum:"foreground|background|detached|adaptive|sync|async" doc:"sync is foreground, async background."`
+
 	Dir        string            `json:"working_directory,omitempty" path:"read"`
 	Env        map[string]string `json:"environment_variables,omitempty" secret:"true"`
 	Input      string            `json:"input_data,omitempty" content:"true" doc:"Standard input; empty otherwise."`
@@ -34,7 +30,7 @@ type executeIn struct {
 	Stderr     bool              `json:"capture_stderr,omitempty" default:"true"`
 	Partial    bool              `json:"return_partial_on_timeout,omitempty" default:"true" doc:"A time-out is no error."`
 	Session    string            `json:"session_id,omitempty" doc:"To find it by."`
-	terminalWish
+	inTerminal
 }
 
 type executionOut struct {
@@ -68,11 +64,11 @@ func (s *shell) execute(ctx context.Context, in executeIn) (executionOut, error)
 	if err != nil {
 		return executionOut{}, err
 	}
-	a, err := s.approve(ctx, wish{text: in.Command, dir: in.Dir, env: in.Env, input: in.Input})
+	p, err := s.approve(ctx, request{text: in.Command, dir: in.Dir, env: in.Env, input: in.Input})
 	if err != nil {
 		return executionOut{}, err
 	}
-	q := a.request(in.Command)
+	q := p.request(in.Command)
 	q.Variables, q.Session, q.Input, q.Mode = in.Env, in.Session, in.Input, mode
 	q.Timeout, q.ForegroundTimeout = time.Duration(in.Timeout)*time.Second, time.Duration(in.Foreground)*time.Second
 	q.MaxOutput, q.DropStderr, q.NoPartial, q.Progress = in.MaxOutput, !in.Stderr, !in.Partial, progress(ctx)
@@ -80,7 +76,7 @@ func (s *shell) execute(ctx context.Context, in executeIn) (executionOut, error)
 	if err != nil {
 		return executionOut{}, err
 	}
-	return s.told(ctx, r), exceeded(r)
+	return s.execution(ctx, r), exceeded(r)
 }
 
 // exceeded is the error of a command that its limits have ended.
@@ -89,66 +85,64 @@ func exceeded(r process.Result) error {
 		return nil
 	}
 	return fault.New(fault.OutOfMemory, fmt.Sprintf("the command needed more memory than it may have and was ended; it had %d bytes", r.Peak),
-		"Work on less at once, or ask the person who runs this server for more (--max-memory)").With("peak_bytes", r.Peak).With("execution_id", r.ID)
+		"Work on less at once, or ask the person who runs this server for more (--max-memory)").
+		With("peak_bytes", r.Peak).With("execution_id", r.ID)
 }
 
-// told is a result as documents 001 and 003 have it.
-func (s *shell) told(ctx context.Context, r process.Result) executionOut {
-	base := s.standing(ctx)
+// stamp is a time as results have it.
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+// execution is a result as documents 001 and 003 have it.
+func (s *shell) execution(ctx context.Context, r process.Result) executionOut {
+	base := s.defaultDir(ctx)
 	out := executionOut{
 		Success: r.State == process.Completed && r.Code == 0 || r.State == process.Running,
 		ID:      r.ID, Status: string(r.State), Signal: r.Signal,
 		Stdout: r.Stdout.Text(), Stderr: r.Stderr.Text(), Truncated: r.Stdout.Omitted+r.Stderr.Omitted > 0,
 		OutputID: r.OutputID, Partial: r.Partial(), Time: float64(r.Duration()) / float64(time.Millisecond),
-		PID: r.PID, Transition: string(r.Transition), Message: message(r), Created: r.Started.UTC().Format(time.RFC3339Nano),
+		PID: r.PID, Transition: string(r.Transition), Created: stamp(r.Started),
 		Dir: r.Dir, Default: base, Changed: r.Dir != base,
 	}
 	if r.State != process.Running {
 		out.ExitCode = &r.Code
-		out.Completed = r.Completed.UTC().Format(time.RFC3339Nano)
+		out.Completed = stamp(r.Completed)
+	}
+
+	// In words, what the fields alone might not say.
+	switch {
+	case r.State == process.TimedOut:
+		out.Message = fmt.Sprintf("The command was ended after %s; what it wrote until then is here.", r.Duration().Round(time.Millisecond))
+	case r.Mode == process.Detached && r.Written > 0 && r.Stdout.Total+r.Stderr.Total == 0:
+		out.Message = "What it wrote is kept: read_execution_output with its output_id."
+	case r.State == process.Running:
+		out.Message = "The command goes on: process_get_execution with wait_seconds waits for it, process_terminate ends it."
+	case r.Signal != "":
+		out.Message = strings.TrimSpace("The command was ended by " + r.Signal + ". " + stillRunning(r))
+	default:
+		out.Message = stillRunning(r)
 	}
 	return out
 }
 
-// message says in words what the fields alone might not.
-func message(r process.Result) string {
-	switch {
-	case r.State == process.TimedOut:
-		return fmt.Sprintf("The command was ended after %s; what it wrote until then is here.", r.Duration().Round(time.Millisecond))
-	case r.Mode == process.Detached && r.Written > 0 && r.Stdout.Total+r.Stderr.Total == 0:
-		return "What it wrote is kept: read_execution_output with its output_id."
-	case r.State == process.Running:
-		return "The command goes on: process_get_execution with wait_seconds waits for it, process_terminate ends it."
-	case r.Signal != "":
-		return strings.TrimSpace("The command was ended by " + r.Signal + ". " + left(r))
-	}
-	return left(r)
-}
-
-// left says what a command that ended has left running, and until when.
-func left(r process.Result) string {
+// stillRunning says what a command that ended has left running, and until when.
+func stillRunning(r process.Result) string {
+	const processes = "Processes that the command started are still running; "
 	switch {
 	case !r.Lingering:
 		return ""
 	case r.Until.IsZero():
-		return fmt.Sprintf("Processes that the command started are still running; they end with the server, or by process_terminate with process_id %d.", r.PID)
+		return fmt.Sprintf(processes+"they end with the server, or by process_terminate with process_id %d.", r.PID)
 	}
-	return fmt.Sprintf("Processes that the command started are still running; they are ended at %s, the command's own deadline, or earlier by process_terminate with process_id %d.",
+	return fmt.Sprintf(processes+"they are ended at %s, the command's own deadline, or earlier by process_terminate with process_id %d.",
 		r.Until.UTC().Format(time.RFC3339), r.PID)
 }
 
 // Text is what was written, and how it ended or goes on.
 func (o executionOut) Text() string {
-	var b strings.Builder
-	b.Grow(len(o.Stdout) + len(o.Stderr) + roomForNotes)
-	b.WriteString(o.Stdout)
-	if o.Stderr != "" {
-		section(&b, "stderr", o.Stderr)
-	}
-	endLine(&b)
-	fmt.Fprintf(&b, "[%s, execution_id %s", o.Status, o.ID)
+	b := outputText(o.Stdout, o.Stderr)
+	fmt.Fprintf(b, "[%s, execution_id %s", o.Status, o.ID)
 	if o.ExitCode != nil {
-		fmt.Fprintf(&b, ", exit code %d", *o.ExitCode)
+		fmt.Fprintf(b, ", exit code %d", *o.ExitCode)
 	}
 	if o.Truncated {
 		b.WriteString(", all of it: read_execution_output " + o.OutputID)

@@ -2,39 +2,41 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
-	"strings"
 
 	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/settings"
 	"github.com/multiollama/mcp-server/shared/text"
-	"github.com/multiollama/mcp-server/shell-exec/internal/bounds"
 	"github.com/multiollama/mcp-server/shell-exec/internal/pathclass"
 	"github.com/multiollama/mcp-server/shell-exec/internal/policy"
 	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
 )
 
-// hold is what holds the commands that this client starts now.
-func (s *shell) hold(b bounds.Bounds) policy.Sandbox {
-	h := holdOf(s.settings)
-	h.Files, h.Offline = h.Files && s.box.confines(), h.Rights && !b.Network
-	return h
+// restrictions are those of the commands that this client starts now.
+func (s *shell) restrictions(l limits) policy.Sandbox {
+	r := restrictionsBy(s.settings)
+	r.Files, r.Offline = r.Files && s.sandbox.confines(), r.Rights && !l.network
+	return r
 }
 
-// holdOf is what holds commands by the settings, on a machine that keeps its promises.
-func holdOf(set *settings.Set) policy.Sandbox {
+// containerService is in the name of a socket by which a container service is commanded.
+var containerService = regexp.MustCompile("docker|podman|containerd")
+
+// restrictionsBy are those that the settings ask for, on a machine that can enforce them.
+func restrictionsBy(set *settings.Set) policy.Sandbox {
 	if set.Text("sandbox") == "off" || runtime.GOOS == "windows" {
 		return policy.Sandbox{}
 	}
-	return policy.Sandbox{Files: true, Rights: true, Offline: !set.Bool("network"), Always: set.Text("sandbox") == "required", Read: set.List("read-path"),
-		Containers: slices.ContainsFunc(set.List("allow-socket"), func(path string) bool {
-			return slices.ContainsFunc([]string{"docker", "podman", "containerd"}, func(name string) bool { return strings.Contains(filepath.Base(path), name) })
-		})}
+	commands := func(socket string) bool { return containerService.MatchString(filepath.Base(socket)) }
+	return policy.Sandbox{
+		Files: true, Rights: true, Offline: !set.Bool("network"), Always: set.Text("sandbox") == "required", Read: set.List("read-path"),
+		Containers: slices.ContainsFunc(set.List("allow-socket"), commands),
+	}
 }
 
 // grant is what a yes gives one command beyond what all commands have.
@@ -58,10 +60,11 @@ func (s *shell) grant(d policy.Decision, rules sandbox.Rules, path, dir string) 
 		}
 		file, err := s.openable(f)
 		switch {
-		case err == nil && beneath(file.Path(), open): // a link leads back to what is open
-		case err != nil || beneath(file.Path(), swapped):
-			return g, fault.New(fault.Forbidden, fmt.Sprintf("the command is refused: %s; %s is not a regular file that this user may open for it", f.Why, text.Escape(f.Opens)),
-				"Do it another way, or ask the user to run it").With("rule", f.Rule).Because(err)
+		case err == nil && inside(file.Path(), open): // a link leads back to what is open
+		case err != nil || inside(file.Path(), swapped):
+			why := f.Why + "; " + text.Escape(f.Opens) + " is not a regular file that this user may open for it"
+			return g, fault.New(fault.Forbidden, "the command is refused: "+why, "Do it another way, or ask the user to run it").
+				With("rule", f.Rule).Because(err)
 		case f.Writes:
 			g.write = append(g.write, file)
 		default:
@@ -71,12 +74,14 @@ func (s *shell) grant(d policy.Decision, rules sandbox.Rules, path, dir string) 
 	if alone := d.Lifted(); len(alone) > 0 {
 		file, err := programFile(alone[0], path, dir)
 		g.program = links{}.Follow(file)
-		if err != nil || !gainsRoot(g.program) || beneath(g.program, swapped) {
-			return g, fault.New(fault.Forbidden, "the command is refused: this machine has no "+text.Escape(alone[0])+" that belongs to root and has the set-user-ID bit, so it gains no rights",
-				"Do it without other rights, or ask the user to run it").With("rule", "escalate").Because(err)
+		if err != nil || !gainsRoot(g.program) || inside(g.program, swapped) {
+			return g, fault.New(fault.Forbidden, "the command is refused: this machine has no "+text.Escape(alone[0])+
+				" that belongs to root and has the set-user-ID bit, so it gains no rights", "Do it without other rights, or ask the user to run it").
+				With("rule", "escalate").Because(err)
 		}
-		if g.dir, err = confine.OpenGrant(dir, nil); err != nil || !beneath(g.dir.Path(), open) {
-			return g, fault.New(fault.OutsideAllowed, "the working directory was moved, removed or replaced", "Choose one inside an allowed directory").With("path", dir).Because(err)
+		if g.dir, err = confine.OpenGrant(dir, nil); err != nil || !inside(g.dir.Path(), open) {
+			return g, fault.New(fault.OutsideAllowed, "the working directory was moved, removed or replaced",
+				"Choose one inside an allowed directory").With("path", dir).Because(err)
 		}
 	}
 	return g, nil
@@ -90,8 +95,12 @@ func (s *shell) openable(f policy.Finding) (*confine.Grant, error) {
 		return nil, err
 	}
 	info, err := os.Lstat(file.Path())
-	if err != nil || !info.Mode().IsRegular() || beneath(file.Path(), []string{"/proc", "/sys", "/dev"}) || s.belongs(file.Path()) {
+	if err != nil || !info.Mode().IsRegular() || inside(file.Path(), []string{"/proc", "/sys", "/dev"}) {
 		return nil, errors.Join(err, os.ErrInvalid)
+	}
+	own, _ := s.own.Exposed([]string{file.Path()}, s.settings.Text("policy"))
+	if own != "" || s.own.Within([]string{file.Path()}) != "" { // state, audit log, configuration, tokens and keys of the servers
+		return nil, os.ErrInvalid
 	}
 	flag := os.O_RDONLY
 	if f.Writes {
@@ -104,18 +113,7 @@ func (s *shell) openable(f policy.Finding) (*confine.Grant, error) {
 	return file, errors.Join(opened.Close(), file.Check())
 }
 
-// belongs says that a file belongs to the servers: their state, audit log, configuration, tokens and keys.
-func (s *shell) belongs(file string) bool {
-	own, _ := s.own.Exposed([]string{file}, s.settings.Text("policy"))
-	return own != "" || s.own.Within([]string{file}) != ""
-}
-
-func beneath(file string, dirs []string) bool {
+// inside says that the file is in one of the directories, where their links lead now.
+func inside(file string, dirs []string) bool {
 	return slices.ContainsFunc(dirs, func(dir string) bool { return pathclass.Under(file, links{}.Follow(dir)) })
-}
-
-// add puts into the rules of one start what was agreed to.
-func (g grant) add(r *sandbox.Rules) {
-	r.Read, r.Write = slices.Concat(r.Read, g.read), slices.Concat(r.Write, g.write)
-	r.UnsafeUnrestricted = g.program != ""
 }

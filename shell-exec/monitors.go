@@ -55,22 +55,15 @@ func figuresOf(s monitor.Sample) figures {
 		f["io_storage_read_bytes"], f["io_storage_written_bytes"] = float64(s.IO.StorageRead), float64(s.IO.StorageWritten)
 	}
 	if s.Told.Has(monitor.Network) {
-		maps.Copy(f, socketsOf(s.Network))
+		n, whose := s.Network, "machine" // the system does not count the traffic of a process
+		if n.Own {
+			whose = "own"
+		}
+		f["sockets_tcp"], f["sockets_listening"] = float64(n.TCP), float64(n.Listening)
+		f["sockets_udp"], f["sockets_unix"] = float64(n.UDP), float64(n.Unix)
+		f["network_"+whose+"_received_bytes"], f["network_"+whose+"_sent_bytes"] = float64(n.Received), float64(n.Sent)
 	}
 	return f
-}
-
-// socketsOf tells traffic under a name that says whose it is: the system does not count
-// that of a process.
-func socketsOf(n monitor.Sockets) figures {
-	whose := "machine"
-	if n.Own {
-		whose = "own"
-	}
-	return figures{
-		"sockets_tcp": float64(n.TCP), "sockets_listening": float64(n.Listening), "sockets_udp": float64(n.UDP), "sockets_unix": float64(n.Unix),
-		"network_" + whose + "_received_bytes": float64(n.Received), "network_" + whose + "_sent_bytes": float64(n.Sent),
-	}
 }
 
 func (s *shell) monitor(_ context.Context, in monitorIn) (monitorOut, error) {
@@ -87,7 +80,14 @@ func (s *shell) monitor(_ context.Context, in monitorIn) (monitorOut, error) {
 	if err != nil {
 		return monitorOut{}, err
 	}
-	return s.monitored(m), nil
+	out := monitorOut{
+		ID: m.ID, PID: m.PID, Execution: m.Execution, Status: string(m.State), Interval: m.Interval.Milliseconds(),
+		Started: stamp(m.Started), Resource: resourceURI(m.Execution),
+	}
+	if latest, ok := s.monitors.Latest(m.ID); ok {
+		out.Latest = figuresOf(latest)
+	}
+	return out, nil
 }
 
 // source is the processes of an execution or a terminal, by the ID of its first process.
@@ -104,17 +104,6 @@ func (s *shell) source(pid int) (id string, source monitor.Source, err error) {
 		return "", nil, err
 	}
 	return t.ID, t, nil
-}
-
-func (s *shell) monitored(m monitor.Monitor) monitorOut {
-	out := monitorOut{
-		ID: m.ID, PID: m.PID, Execution: m.Execution, Status: string(m.State), Interval: m.Interval.Milliseconds(),
-		Started: m.Started.UTC().Format(time.RFC3339Nano), Resource: resourceURI(m.Execution),
-	}
-	if latest, ok := s.monitors.Latest(m.ID); ok {
-		out.Latest = figuresOf(latest)
-	}
-	return out
 }
 
 // watched is the newest monitor of an execution, if there is one, and its newest figures.
@@ -154,8 +143,7 @@ func (s *shell) resources() *toolkit.Resources {
 		URITemplate: resourcePrefix + "{execution_id}", Name: "executions", Title: "Executions",
 		Doc: "What is known of an execution, with the figures of its monitor. Who subscribes hears of each new figure.",
 		Read: func(ctx context.Context, uri string) ([]toolkit.ResourceContent, error) {
-			id := strings.TrimPrefix(uri, resourcePrefix)
-			out, err := s.get(ctx, getIn{ID: id})
+			out, err := s.get(ctx, getIn{ID: strings.TrimPrefix(uri, resourcePrefix)})
 			if err != nil {
 				return nil, err
 			}

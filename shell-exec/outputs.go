@@ -52,7 +52,10 @@ func (s *shell) readOutput(ctx context.Context, in readOutputIn) (readOutputOut,
 	if err != nil {
 		return readOutputOut{}, err
 	}
-	out := readOutputOut{ID: p.ID, Content: p.Content(), Size: len(p.Raw), Total: p.Total, Truncated: p.More(), Encoding: string(p.Encoding), State: string(p.State)}
+	out := readOutputOut{
+		ID: p.ID, Content: p.Content(), Size: len(p.Raw), Total: p.Total, Truncated: p.More(),
+		Encoding: string(p.Encoding), State: string(p.State),
+	}
 	if p.More() {
 		out.Next = p.Next
 	}
@@ -149,7 +152,9 @@ func (s *shell) deleteOutputs(ctx context.Context, in deleteOutputsIn) (deleteOu
 	if err != nil {
 		return deleteOutputsOut{}, err
 	}
-	out := deleteOutputsOut{Success: len(done.Failed) == 0, Deleted: append([]string{}, done.Deleted...), Failed: []failedDeletion{}, Total: len(done.Deleted)}
+	out := deleteOutputsOut{
+		Success: len(done.Failed) == 0, Deleted: append([]string{}, done.Deleted...), Failed: []failedDeletion{}, Total: len(done.Deleted),
+	}
 	for _, f := range done.Failed {
 		out.Failed = append(out.Failed, failedDeletion{f.ID, string(f.Err.Code), f.Err.Msg})
 	}

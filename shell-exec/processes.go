@@ -54,9 +54,8 @@ func (s *shell) get(ctx context.Context, in getIn) (getOut, error) {
 		return getOut{}, err
 	}
 	out := getOut{
-		executionOut: s.told(ctx, r), Command: r.Text, Env: map[string]string{},
-		Memory: float64(r.Usage.Memory) / (1 << 20), CPU: 100 * r.Processor(), Processes: r.Usage.Processes,
-		Started: r.Started.UTC().Format(time.RFC3339Nano),
+		executionOut: s.execution(ctx, r), Command: r.Text, Env: map[string]string{},
+		Memory: float64(r.Usage.Memory) / mb, CPU: 100 * r.Processor(), Processes: r.Usage.Processes, Started: stamp(r.Started),
 	}
 	out.Monitor, out.Latest = s.watched(r.ID)
 	for name := range r.Variables {
@@ -121,7 +120,8 @@ func (s *shell) list(_ context.Context, in listIn) (listOut, error) {
 	for i, r := range found.Records {
 		out.Processes[i] = processOut{
 			ID: r.ID, PID: r.PID, Command: r.Text, Status: string(r.State), Mode: string(r.Mode),
-			Time: float64(r.Duration()) / float64(time.Millisecond), Session: r.Session, Created: r.Started.UTC().Format(time.RFC3339), OutputID: r.OutputID,
+			Time: float64(r.Duration()) / float64(time.Millisecond), Session: r.Session, OutputID: r.OutputID,
+			Created: r.Started.UTC().Format(time.RFC3339),
 		}
 		if r.State != process.Running {
 			out.Processes[i].ExitCode = &found.Records[i].Code
@@ -161,14 +161,23 @@ type terminateOut struct {
 }
 
 func (s *shell) terminate(ctx context.Context, in terminateIn) (terminateOut, error) {
-	if t, err := s.terminals.Watch(in.PID); err == nil {
-		return s.terminateTerminal(ctx, in, t)
+	if t, err := s.terminals.Watch(in.PID); err == nil { // it is closed: an interactive shell does not heed TERM alone
+		if !in.Force && in.Signal != "TERM" && in.Signal != "KILL" && in.Signal != "HUP" {
+			return terminateOut{}, fault.New(fault.ParamInvalid, "the process is the one of a terminal, which is closed and not signalled",
+				"Type ^C with terminal_send_input, or send TERM").With("parameter", "signal").With("terminal_id", t.ID)
+		}
+		if _, err := s.closeTerminal(ctx, closeIn{ID: t.ID, Save: true}); err != nil {
+			return terminateOut{}, err
+		}
+		message := "The terminal " + t.ID + " is closed, with all that ran in it."
+		return terminateOut{Success: true, PID: in.PID, Sent: "KILL", Message: message}, nil
 	}
 	done, err := s.runner.Terminate(ctx, process.Termination{PID: in.PID, Signal: in.Signal, Force: in.Force})
 	if err != nil {
 		return terminateOut{}, err
 	}
-	out := terminateOut{Success: true, PID: in.PID, Sent: strings.TrimPrefix(done.Sent, "SIG"), Message: done.Sent + " was sent; the process goes on."}
+	out := terminateOut{Success: true, PID: in.PID, Sent: strings.TrimPrefix(done.Sent, "SIG")}
+	out.Message = done.Sent + " was sent; the process goes on."
 	if done.Ended {
 		out.Message = "The process has ended, with all that it started."
 	}
@@ -176,19 +185,6 @@ func (s *shell) terminate(ctx context.Context, in terminateIn) (terminateOut, er
 		out.ExitCode = &done.Code
 	}
 	return out, nil
-}
-
-// terminateTerminal closes a terminal by its process: TERM alone an interactive shell does
-// not heed.
-func (s *shell) terminateTerminal(ctx context.Context, in terminateIn, t terminal.Watched) (terminateOut, error) {
-	if !in.Force && in.Signal != "TERM" && in.Signal != "KILL" && in.Signal != "HUP" {
-		return terminateOut{}, fault.New(fault.ParamInvalid, "the process is the one of a terminal, which is closed and not signalled", "Type ^C with terminal_send_input, or send TERM").
-			With("parameter", "signal").With("terminal_id", t.ID)
-	}
-	if _, err := s.closeTerminal(ctx, closeIn{ID: t.ID, Save: true}); err != nil {
-		return terminateOut{}, err
-	}
-	return terminateOut{Success: true, PID: in.PID, Sent: "KILL", Message: "The terminal " + t.ID + " is closed, with all that ran in it."}, nil
 }
 
 // Text is what the execution wrote, and what its monitor saw.

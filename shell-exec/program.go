@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/multiollama/mcp-server/shared/command"
-	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/settings"
 
@@ -20,19 +19,29 @@ func program() command.Program {
 		Doc:      "An MCP server that runs commands in the directories you allow, each judged by a policy and inside a sandbox.",
 		Version:  version,
 		Flags:    flags(),
-		Defaults: defaults,
 		Open:     open,
 		Runs:     true,
 		Readable: readable,
 		Verbs:    verbs(),
+		Defaults: func(s *settings.Set) { // for those who set nothing else
+			if s.Text("vocabulary") == "agent" { // document 004
+				s.SetDefault("rate-limit", "10/1m")
+				s.SetDefault("hide-paths", "true")
+			}
+		},
 	}
 }
 
 func flags() []settings.Flag {
+	// Document 003 gives the common flag a variable of its own.
+	common := settings.Common()
+	allowPath := common[slices.IndexFunc(common, func(f settings.Flag) bool { return f.Name == "allow-path" })]
+	allowPath.Variable = "MCP_SHELL_ALLOWED_WORKDIRS"
 	return []settings.Flag{
-		allowPath(),
+		allowPath,
 		{Name: "deny-path", Kind: settings.Globs, Doc: "directories that calls may not name; commands can read and change them all the same"},
-		{Name: "deny-secrets", Kind: settings.Bool, Default: "false", Doc: "the same for where secrets usually are; commands can read them all the same"},
+		{Name: "deny-secrets", Kind: settings.Bool, Default: "false",
+			Doc: "the same for where secrets usually are; commands can read them all the same"},
 		{Name: "audit-required", Kind: settings.Bool, Default: "true", Doc: "refuse a call whose audit event cannot be stored"},
 		{Name: "restrict", Kind: settings.Choice, Choices: []string{"off"}, Default: "off",
 			Doc: "commands are restricted one by one, see --sandbox; the server that starts them is not"},
@@ -46,9 +55,11 @@ func flags() []settings.Flag {
 		{Name: "sandbox-level", Kind: settings.Count, Default: "2", Min: 1, Max: 2,
 			Doc: "2 runs commands in namespaces of their own too, where the machine allows; 1 does not"},
 		{Name: "read-path", Kind: settings.List, Dir: true, Doc: "a directory that commands may read besides"},
-		{Name: "allow-socket", Kind: settings.List, Dir: true, Doc: "a local socket of another program that commands may connect to; a container service or an agent is then theirs to use"},
+		{Name: "allow-socket", Kind: settings.List, Dir: true,
+			Doc: "a local socket of another program that commands may connect to; a container service or an agent is then theirs to use"},
 		{Name: "network", Kind: settings.Bool, Default: "true", Doc: "commands may open connections"},
-		{Name: "pass-env", Kind: settings.List, Doc: "variables of this server that commands get besides the usual ones; a * stands for any part"},
+		{Name: "pass-env", Kind: settings.List,
+			Doc: "variables of this server that commands get besides the usual ones; a * stands for any part"},
 		{Name: "login-path", Kind: settings.Bool, Default: "false", Doc: "take PATH from the person's login shell"},
 		{Name: "workdir", Kind: settings.Text, Dir: true, Variable: "MCP_SHELL_DEFAULT_WORKDIR",
 			Doc: "where commands work that name no directory; without one, the first allowed directory"},
@@ -56,30 +67,17 @@ func flags() []settings.Flag {
 		{Name: "max-processes", Kind: settings.Count, Default: "50", Min: 1, Max: 1000, Doc: "commands that run at once"},
 		{Name: "max-terminals", Kind: settings.Count, Default: "20", Min: 1, Max: 1000, Doc: "terminals that are open at once"},
 		{Name: "max-memory", Kind: settings.Size, Default: "1GiB", Min: 16 << 20, Doc: "memory of one command with all it starts"},
-		{Name: "max-file-size", Kind: settings.Size, Default: "100MiB", Min: 1 << 20, Doc: "size of a file that a command writes, and of each kept output"},
-		{Name: "output-size", Kind: settings.Size, Default: "1GiB", Min: 1 << 20, Doc: "bytes of output that are kept in all; the oldest go first"},
-		{Name: "user-id", Kind: settings.Text, Default: "default", Doc: "the ID of the folder in which bash of the vocabulary agent works: letters, digits, - and _"},
+		{Name: "max-file-size", Kind: settings.Size, Default: "100MiB", Min: 1 << 20,
+			Doc: "size of a file that a command writes, and of each kept output"},
+		{Name: "output-size", Kind: settings.Size, Default: "1GiB", Min: 1 << 20,
+			Doc: "bytes of output that are kept in all; the oldest go first"},
+		{Name: "user-id", Kind: settings.Text, Default: "default",
+			Doc: "the ID of the folder in which bash of the vocabulary agent works: letters, digits, - and _"},
 	}
 }
 
 // readable is what commands can read besides the allowed directories.
 func readable(s *settings.Set) []string { return append(sandbox.SystemPaths(), s.List("read-path")...) }
-
-// allowPath is the common flag, which document 003 gives a variable of its own.
-func allowPath() settings.Flag {
-	all := settings.Common()
-	f := all[slices.IndexFunc(all, func(f settings.Flag) bool { return f.Name == "allow-path" })]
-	f.Variable = "MCP_SHELL_ALLOWED_WORKDIRS"
-	return f
-}
-
-// defaults are what a vocabulary changes for those who set nothing else.
-func defaults(s *settings.Set) {
-	if s.Text("vocabulary") == "agent" { // document 004
-		s.SetDefault("rate-limit", "10/1m")
-		s.SetDefault("hide-paths", "true")
-	}
-}
 
 func open(_ context.Context, s *settings.Set, own command.Own) (*command.Service, error) {
 	if own.State == "" {
@@ -91,22 +89,18 @@ func open(_ context.Context, s *settings.Set, own command.Own) (*command.Service
 	}
 	sh := &shell{settings: s, own: own}
 	if err := sh.prepare(roots.Dirs(), scope); err != nil {
-		return nil, closing(err, roots)
+		_ = roots.Close() // the error that counts is the other
+		return nil, err
 	}
 	return &command.Service{
 		Roots:        roots,
 		Vocabularies: vocabularies(sh),
 		Resources:    sh.resources(),
-		Instructions: "Runs commands without a terminal: stdin is empty, nothing can ask. A command that is not done after a while goes on; process_get_execution waits for it. What an answer leaves out is kept under its output_id.",
-		Checks:       sh.checks,
-		Unheld:       func() bool { return sh.unheld },
-		Start:        sh.start,
-		Close:        sh.close,
+		Instructions: "Runs commands without a terminal: stdin is empty, nothing can ask. A command that is not done after a while goes on; " +
+			"process_get_execution waits for it. What an answer leaves out is kept under its output_id.",
+		Checks: sh.checks,
+		Unheld: func() bool { return sh.unrestricted },
+		Start:  sh.start,
+		Close:  sh.close,
 	}, nil
-}
-
-// closing is err, after the directories were given back.
-func closing(err error, roots *confine.Roots) error {
-	_ = roots.Close() // the error that counts is the other
-	return err
 }

@@ -11,7 +11,10 @@ import (
 	"github.com/multiollama/mcp-server/shell-exec/internal/policy"
 )
 
-// question is what a person is asked about d: all of the command, every reason, and what
+// quoted marks each line of a command, so that none can pass for a line of the question.
+func quoted(text string) string { return "> " + strings.ReplaceAll(text, "\n", "\n> ") }
+
+// question is what the user is asked about d: all of the command, every reason, and what
 // it can do after a yes. can is that last part.
 func question(d policy.Decision, title, dir string, r policy.Request, can string) toolkit.Question {
 	command, reasons := quoted(d.Text()), []string(nil)
@@ -53,7 +56,7 @@ func canTyped(h policy.Sandbox) string {
 }
 
 // can is what a command may do after a yes, in plain words.
-func can(h policy.Sandbox, dirs, read []string, online bool, g grant) string {
+func can(h policy.Sandbox, dirs []string, online bool, g grant) string {
 	switch {
 	case g.program != "":
 		return "this one command runs once, outside the sandbox, with root's rights or those of the user that it names: " +
@@ -62,8 +65,13 @@ func can(h policy.Sandbox, dirs, read []string, online bool, g grant) string {
 		return "all of it runs once, and no sandbox keeps it to certain files: it can do everything that the user of this server can do."
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "all of it runs once, inside the sandbox, as every command here: it can change files in %s and in its own caches, read the system and %s, and %s.",
-		named(dirs), named(append([]string{"tools"}, read...)), map[bool]string{true: "use the network", false: "not use the network"}[online])
+	network := "not use the network"
+	if online {
+		network = "use the network"
+	}
+	fmt.Fprintf(&b, "all of it runs once, inside the sandbox, as every command here: "+
+		"it can change files in %s and in its own caches, read the system and %s, and %s.",
+		text.Escape(strings.Join(dirs, ", ")), text.Escape(strings.Join(append([]string{"tools"}, h.Read...), ", ")), network)
 	for _, file := range g.read {
 		fmt.Fprintf(&b, "\nAll of it can also read this file: %s", text.Escape(file.Path()))
 	}
@@ -73,6 +81,3 @@ func can(h policy.Sandbox, dirs, read []string, online bool, g grant) string {
 	b.WriteString("\nNothing else is opened.")
 	return b.String()
 }
-
-// named are paths for people.
-func named(paths []string) string { return text.Escape(strings.Join(paths, ", ")) }

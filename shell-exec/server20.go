@@ -36,13 +36,13 @@ type execute20In struct {
 	MaxOutput int               `json:"max_output_size,omitempty" default:"1048576" min:"1024" max:"104857600"`
 	Stderr    bool              `json:"capture_stderr,omitempty" default:"true"`
 	Session   string            `json:"session_id,omitempty"`
-	terminalWish
+	inTerminal
 }
 
 func (s *shell) execute20(ctx context.Context, in execute20In) (executionOut, error) {
 	return s.execute(ctx, executeIn{
 		Command: in.Command, Mode: in.Mode, Dir: in.Dir, Env: in.Env, Input: in.Input, Timeout: in.Timeout,
-		MaxOutput: in.MaxOutput, Stderr: in.Stderr, Partial: true, Session: in.Session, terminalWish: in.terminalWish,
+		MaxOutput: in.MaxOutput, Stderr: in.Stderr, Partial: true, Session: in.Session, inTerminal: in.inTerminal,
 	})
 }
 
@@ -57,7 +57,7 @@ type files20Out struct {
 	Files []file20 `json:"files"`
 	Total int      `json:"total_count"`
 
-	told listOutputsOut
+	list listOutputsOut
 }
 
 type file20 struct {
@@ -70,7 +70,7 @@ type file20 struct {
 }
 
 // Text is that of the other vocabularies.
-func (o files20Out) Text() string { return o.told.Text() }
+func (o files20Out) Text() string { return o.list.Text() }
 
 // files20 lists outputs; of temporary files there are none.
 func (s *shell) files20(ctx context.Context, in files20In) (files20Out, error) {
@@ -79,7 +79,7 @@ func (s *shell) files20(ctx context.Context, in files20In) (files20Out, error) {
 	}
 	kind := map[string]string{"output": "combined", "log": "log", "all": "all"}[in.Type]
 	o, err := s.listOutputs(ctx, listOutputsIn{Type: kind, Execution: in.Execution, Name: in.Name, Limit: in.Limit})
-	out := files20Out{Files: make([]file20, len(o.Outputs)), Total: o.Total, told: o}
+	out := files20Out{Files: make([]file20, len(o.Outputs)), Total: o.Total, list: o}
 	for i, f := range o.Outputs {
 		out.Files[i] = file20{f.ID, f.Execution, f.Type, f.Name, f.Size, f.Created}
 	}
@@ -101,18 +101,18 @@ type file20Out struct {
 	Truncated bool   `json:"is_truncated"`
 	Encoding  string `json:"encoding"`
 
-	told readOutputOut
+	page readOutputOut
 }
 
 // Text is that of the other vocabularies.
-func (o file20Out) Text() string { return o.told.Text() }
+func (o file20Out) Text() string { return o.page.Text() }
 
 // Bytes is recorded in the audit log.
-func (o file20Out) Bytes() int64 { return o.told.Bytes() }
+func (o file20Out) Bytes() int64 { return o.page.Bytes() }
 
 func (s *shell) file20(ctx context.Context, in file20In) (file20Out, error) {
 	o, err := s.readOutput(ctx, readOutputIn(in))
-	return file20Out{ID: o.ID, Content: o.Content, Size: o.Size, Total: o.Total, Truncated: o.Truncated, Encoding: o.Encoding, told: o}, err
+	return file20Out{ID: o.ID, Content: o.Content, Size: o.Size, Total: o.Total, Truncated: o.Truncated, Encoding: o.Encoding, page: o}, err
 }
 
 type delete20In struct {

@@ -8,13 +8,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/multiollama/mcp-server/shared/command"
 	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/settings"
-	"github.com/multiollama/mcp-server/shell-exec/internal/bounds"
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
 	"github.com/multiollama/mcp-server/shell-exec/internal/leased"
 	"github.com/multiollama/mcp-server/shell-exec/internal/monitor"
@@ -32,27 +32,28 @@ type shell struct {
 	own      command.Own
 	project  string // the name of this server's part of the state
 
-	dirs  []string // the directories that the operator allows, absolute
-	home  string
-	held  *bounds.Held // the directories, the policy and the limits that count now
-	base  workdir
-	shell policy.Shell
-	env   process.Environment
+	dirs    []string // the directories that the operator allows, absolute
+	home    string
+	limits  sessionLimits          // the directories, the policy and the limits that count now
+	workdir atomic.Pointer[string] // the default working directory; nil: none was chosen
+	shell   policy.Shell
+	env     process.Environment
 
-	box    *box
-	leased *leased.Dir      // a private directory of commands, gone with the server
-	temp   *confine.Grant   // the same
-	cache  *confine.Grant   // another, which stays, of this project
-	read   []*confine.Grant // what commands may read besides
-	hide   []*confine.Grant // the servers' state, where it lies in what commands may use
-	store  *output.Store
-	runner *process.Runner
+	sandbox *lazySandbox
+	leased  *leased.Dir      // a private directory of commands, gone with the server
+	temp    *confine.Grant   // the same
+	cache   *confine.Grant   // another, which stays, of this project
+	read    []*confine.Grant // what commands may read besides
+	hide    []*confine.Grant // the servers' state, where it lies in what commands may use
+	store   *output.Store
+	runner  *process.Runner
 
 	terminals *terminal.Sessions
 	monitors  *monitor.Monitors
 	machine   *monitor.System
-	changed   func(uri string) // tells who subscribed
-	unheld    bool             // checks saw that commands reach more than the allowed directories
+	changed   func(uri string) // notifies those who subscribed
+
+	unrestricted bool // checks saw that commands reach more than the allowed directories
 }
 
 // prepare is what needs nothing but the settings.
@@ -73,22 +74,23 @@ func (s *shell) prepare(dirs []string, scope *confine.Scope) error {
 	if err != nil {
 		return err
 	}
-	s.held = bounds.New(bounds.Bounds{
-		Policy: p, Agent: agent, Scope: scope,
-		Time: s.settings.Duration("timeout"), Memory: s.settings.Size("max-memory"), Network: s.settings.Bool("network"),
+	s.limits.current.Store(&limits{
+		policy: p, agent: agent, scope: scope,
+		time: s.settings.Duration("timeout"), memory: s.settings.Size("max-memory"), network: s.settings.Bool("network"),
 	})
 	if dir := s.settings.Text("workdir"); dir != "" && scope != nil {
 		if dir, err = directory(context.Background(), scope, dir); err != nil {
-			return fault.New(fault.Misconfigured, "the default working directory: "+fault.From(err).Msg, "Name a directory that is allowed with --workdir").Because(err)
+			return fault.New(fault.Misconfigured, "the default working directory: "+fault.From(err).Msg,
+				"Name a directory that is allowed with --workdir").Because(err)
 		}
-		s.base.set(dir)
+		s.workdir.Store(&dir)
 	}
 	s.shell = findShell()
 	s.env = process.Environment{Server: os.Environ(), Pass: s.settings.List("pass-env")}
 	return nil
 }
 
-// policyOf is the preset, or what the person has written.
+// policyOf is the preset, or what the operator has written.
 func policyOf(s *settings.Set) (*policy.Policy, error) {
 	file := s.Text("policy")
 	if file == "" {
@@ -96,7 +98,8 @@ func policyOf(s *settings.Set) (*policy.Policy, error) {
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fault.New(fault.Misconfigured, "the policy cannot be read: "+fault.From(err).Msg, "Name another file with --policy").Because(err)
+		return nil, fault.New(fault.Misconfigured, "the policy cannot be read: "+fault.From(err).Msg, "Name another file with --policy").
+			Because(err)
 	}
 	return policy.Load(string(text))
 }
@@ -123,16 +126,6 @@ func (s *shell) start(ctx context.Context) error {
 		return err
 	}
 	s.openSandbox()
-	if err := s.equip(ctx); err != nil {
-		return err
-	}
-	if s.settings.Text("sandbox") == "required" {
-		return s.box.wait()
-	}
-	return nil
-}
-
-func (s *shell) equip(ctx context.Context) error {
 	if s.settings.Bool("login-path") {
 		path, err := process.LoginPath(ctx, s.env.Server)
 		if err != nil {
@@ -152,12 +145,17 @@ func (s *shell) equip(ctx context.Context) error {
 		return fault.From(err)
 	}
 	s.runner, err = process.New(process.Config{
-		Starter: s.box, Store: s.store,
+		Starter: s.sandbox, Store: s.store,
 		Limits: process.Limits{Running: int(s.settings.Count("max-processes")), Time: s.settings.Duration("timeout")},
 		Jobs:   s.jobs(), Project: s.project, Supervisor: append([]string{self, "supervise", "--project", s.project}, s.inherited()...),
 	})
-	s.terminals = terminal.New(terminal.Config{Starter: s.box, Open: s.box.Terminal, Store: s.store, Limit: s.settings.Count("max-terminals")})
+	s.terminals = terminal.New(terminal.Config{
+		Starter: s.sandbox, Open: s.sandbox.Terminal, Store: s.store, Limit: s.settings.Count("max-terminals"),
+	})
 	s.monitors, s.machine = monitor.New(monitor.Limits{}), monitor.NewSystem(s.dirs)
+	if err == nil && s.settings.Text("sandbox") == "required" {
+		return s.sandbox.wait()
+	}
 	return err
 }
 
@@ -173,9 +171,21 @@ func (s *shell) makeDirectories() (err error) {
 	if s.temp, err = confine.OpenGrant(s.leased.Path, s.guarded()); err != nil {
 		return err
 	}
-	if s.cache, err = s.makeCache(); err != nil {
+
+	// The cache is beside the state, which no command may reach. A link in its place would be granted to commands.
+	caches, now := s.own.State+"-cache", time.Now()
+	if err = command.CheckState(caches); err != nil {
 		return err
 	}
+	cache := filepath.Join(caches, s.project)
+	if err = errors.Join(os.MkdirAll(cache, 0o700), os.Chtimes(cache, now, now)); err != nil {
+		return err
+	}
+	go func() { _ = leased.Expire(caches, now.Add(-unused)) }()
+	if s.cache, err = confine.OpenGrant(cache, s.guarded()); err != nil {
+		return err
+	}
+
 	if s.own.Holding(slices.Concat(s.dirs, readable(s.settings))) != "" {
 		state, err := confine.OpenGrant(s.own.State, s.guarded())
 		if err != nil {
@@ -212,22 +222,6 @@ func (s *shell) guarded() []string {
 // unused is how long a cache stays that no server was started for.
 const unused = 30 * 24 * time.Hour
 
-// makeCache makes the cache beside the state, which no command may reach. A link in its place
-// would be granted to commands.
-func (s *shell) makeCache() (*confine.Grant, error) {
-	caches := s.own.State + "-cache"
-	if err := command.CheckState(caches); err != nil {
-		return nil, err
-	}
-	cache := filepath.Join(caches, s.project)
-	now := time.Now()
-	if err := errors.Join(os.MkdirAll(cache, 0o700), os.Chtimes(cache, now, now)); err != nil {
-		return nil, err
-	}
-	go func() { _ = leased.Expire(caches, now.Add(-unused)) }()
-	return confine.OpenGrant(cache, s.guarded())
-}
-
 // jobs is the directory of the detached jobs of all projects.
 func (s *shell) jobs() string { return filepath.Join(s.own.State, "jobs") }
 
@@ -242,9 +236,9 @@ const greeting = 30 * time.Millisecond
 // openSandbox is going to try the sandbox; what is required, at once.
 func (s *shell) openSandbox() {
 	mode := map[string]sandbox.Mode{"auto": sandbox.Auto, "required": sandbox.Required, "off": sandbox.Off}[s.settings.Text("sandbox")]
-	s.box = newBox(sandbox.Options{Mode: mode, Level: s.settings.Count("sandbox-level"), Home: s.home, Guarded: s.guarded()}, greeting)
+	s.sandbox = newSandbox(sandbox.Options{Mode: mode, Level: s.settings.Count("sandbox-level"), Home: s.home, Guarded: s.guarded()}, greeting)
 	if mode == sandbox.Required {
-		s.box.wanted()
+		s.sandbox.wanted()
 	}
 }
 
@@ -261,8 +255,8 @@ func (s *shell) close() error {
 	if s.runner != nil {
 		err = errors.Join(err, s.runner.Close())
 	}
-	if s.box != nil {
-		err = errors.Join(err, s.box.Close())
+	if s.sandbox != nil {
+		err = errors.Join(err, s.sandbox.Close())
 	}
 	if s.store != nil {
 		err = errors.Join(err, s.store.Close())

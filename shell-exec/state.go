@@ -33,8 +33,8 @@ func (s *shell) stateApart() error {
 		return nil // nothing is kept from commands
 	}
 	if file, dir := s.own.Exposed(s.dirs, s.settings.Text("policy")); dir != "" {
-		return fault.New(fault.Misconfigured, "the file "+file+", which this server is configured by or keeps, lies in "+dir+", where commands can change it",
-			"Keep it in a directory that commands are not allowed to write").With("file", file)
+		return fault.New(fault.Misconfigured, "the file "+file+", which this server is configured by or keeps, lies in "+dir+
+			", where commands can change it", "Keep it in a directory that commands are not allowed to write").With("file", file)
 	}
 	granted := slices.Concat(s.dirs, readable(s.settings))
 	if dir := s.own.Within(granted); dir != "" {
@@ -44,7 +44,8 @@ func (s *shell) stateApart() error {
 	if dir == "" || runtime.GOOS != "linux" || s.settings.Count("sandbox-level") >= 2 { // there it is covered
 		return nil
 	}
-	return stateReached(dir, "the servers' state, "+s.own.State+", lies inside an allowed directory, "+dir+", and level 1 of the sandbox cannot keep it from commands",
+	return stateReached(dir, "the servers' state, "+s.own.State+", lies inside an allowed directory, "+dir+
+		", and level 1 of the sandbox cannot keep it from commands",
 		"Set XDG_STATE_HOME to a directory that commands are not allowed to read, or write --sandbox-level 2")
 }
 

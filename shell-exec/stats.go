@@ -45,18 +45,32 @@ var statistics = []string{"processes", "terminals", "files", "system"}
 func (s *shell) stats(_ context.Context, in statsIn) (statsOut, error) {
 	for _, word := range in.Metrics {
 		if !slices.Contains(statistics, word) {
-			return statsOut{}, fault.New(fault.ParamInvalid, fmt.Sprintf("there is no metric %q", word), "Use "+strings.Join(statistics, ", ")).With("parameter", "include_metrics")
+			return statsOut{}, fault.New(fault.ParamInvalid, fmt.Sprintf("there is no metric %q", word), "Use "+strings.Join(statistics, ", ")).
+				With("parameter", "include_metrics")
 		}
 	}
 	wanted := func(word string) bool { return len(in.Metrics) == 0 || slices.Contains(in.Metrics, word) }
 	span := time.Duration(in.Range) * time.Minute
-	out := statsOut{Load: figures{}, Memory: figures{}, Server: figures{}, Monitors: map[string]figures{}, Sandbox: map[string]bool{}, Limits: s.limits(), Collected: moment()}
+	l := s.limits.now()
+	out := statsOut{
+		Load: figures{}, Memory: figures{}, Server: figures{}, Monitors: map[string]figures{}, Sandbox: map[string]bool{}, Collected: moment(),
+		Limits: figures{ // of the operator, as far as they are numbers
+			"max_processes": float64(s.settings.Count("max-processes")), "max_terminals": float64(s.settings.Count("max-terminals")),
+			"max_execution_time": l.time.Seconds(), "max_memory_mb": float64(l.memory) / mb,
+			"max_file_size_mb": float64(s.settings.Size("max-file-size")) / mb, "max_output_mb": float64(s.settings.Size("output-size")) / mb,
+		},
+	}
 	if wanted("processes") {
-		l, err := s.runner.List(process.Filter{State: process.Running})
+		running, err := s.runner.List(process.Filter{State: process.Running})
 		if err != nil {
 			return statsOut{}, err
 		}
-		out.Processes, out.Monitors = l.Filtered, s.figured(span)
+		out.Processes = running.Filtered
+		for _, m := range s.monitors.List() {
+			f := summary(s.monitors.History(m.ID, span))
+			f["process_id"] = float64(m.PID)
+			out.Monitors[m.ID] = f
+		}
 	}
 	if wanted("terminals") {
 		open, err := s.openTerminals()
@@ -76,17 +90,6 @@ func (s *shell) stats(_ context.Context, in statsIn) (statsOut, error) {
 		return out, s.system(&out, span)
 	}
 	return out, nil
-}
-
-// figured is every monitor with what it saw since then.
-func (s *shell) figured(span time.Duration) map[string]figures {
-	all := map[string]figures{}
-	for _, m := range s.monitors.List() {
-		f := summary(s.monitors.History(m.ID, span))
-		f["process_id"] = float64(m.PID)
-		all[m.ID] = f
-	}
-	return all
 }
 
 // summary is the mean and the most of samples, which may be of different spans, and the
@@ -143,7 +146,7 @@ func (s *shell) system(out *statsOut, span time.Duration) error {
 	if self.Descriptors > 0 {
 		out.Server["descriptors"] = float64(self.Descriptors)
 	}
-	for _, p := range s.box.Report() {
+	for _, p := range s.sandbox.Report() {
 		out.Sandbox[p.Name] = p.Holds
 	}
 	return nil
@@ -153,16 +156,6 @@ func (s *shell) system(out *statsOut, span time.Duration) error {
 func (f figures) over(name string, r *monitor.Range, unit float64) {
 	if r != nil {
 		f[name+"least"], f[name+"mean"], f[name+"most"] = r.Least/unit, r.Mean/unit, r.Most/unit
-	}
-}
-
-// limits are what the operator set, as far as they are numbers.
-func (s *shell) limits() figures {
-	b := s.held.Now()
-	return figures{
-		"max_processes": float64(s.settings.Count("max-processes")), "max_terminals": float64(s.settings.Count("max-terminals")),
-		"max_execution_time": b.Time.Seconds(), "max_memory_mb": float64(b.Memory) / mb,
-		"max_file_size_mb": float64(s.settings.Size("max-file-size")) / mb, "max_output_mb": float64(s.settings.Size("output-size")) / mb,
 	}
 }
 

@@ -40,8 +40,6 @@ type foreground struct {
 	Leader bool   `json:"session_leader"`
 }
 
-func inFront(p terminal.Process) foreground { return foreground{p.PID, p.Name, p.Path, p.Leader} }
-
 type guardOut struct {
 	Target     string `json:"target"`
 	Passed     bool   `json:"passed"`
@@ -67,7 +65,9 @@ func (s *shell) send(ctx context.Context, in sendIn) (sendOut, error) {
 	if err != nil {
 		return sendOut{}, err
 	}
-	out := sendOut{Success: true, Sent: text.Escape(string(sent.Bytes)), Codes: in.Codes, Raw: in.Raw, Judged: sent.Judged, Time: sent.Time.UTC().Format(time.RFC3339Nano)}
+	out := sendOut{
+		Success: true, Sent: text.Escape(string(sent.Bytes)), Codes: in.Codes, Raw: in.Raw, Judged: sent.Judged, Time: stamp(sent.Time),
+	}
 	if in.To != "" {
 		out.Guard = &guardOut{Target: in.To, Passed: true, Foreground: fmt.Sprintf("%s (process %d)", sent.Foreground.Name, sent.Foreground.PID)}
 	}
@@ -110,7 +110,7 @@ func (w waitIn) wish() *terminal.WaitFor {
 	}
 }
 
-type outputText struct {
+type screenOut struct {
 	ID         string      `json:"terminal_id"`
 	Output     string      `json:"output"`
 	Start      int64       `json:"start_line"`
@@ -130,22 +130,21 @@ type outputText struct {
 	Match      string      `json:"matched_line,omitempty"`
 }
 
-func (s *shell) output(ctx context.Context, in outputIn) (outputText, error) {
+func (s *shell) output(ctx context.Context, in outputIn) (screenOut, error) {
 	o, err := s.terminals.Output(ctx, terminal.Query{
 		ID: in.ID, Start: in.Start, Count: in.Count, ANSI: in.ANSI, Screen: in.Screen, Foreground: in.Foreground, Wait: in.Wait.wish(),
 	})
 	if err != nil {
-		return outputText{}, err
+		return screenOut{}, err
 	}
-	t := shown(o.Info)
-	out := outputText{
+	t := terminalOf(o.Info)
+	out := screenOut{
 		ID: o.ID, Output: lines(o.Lines), Start: o.Start, Count: len(o.Lines), Total: o.Total, More: o.More, Lost: o.Lost,
 		Status: t.Status, ExitCode: t.ExitCode, Row: o.Cursor.Row, Column: o.Cursor.Column, Hidden: o.Cursor.Hidden,
 		Alternate: o.Alternate, Title: o.Title, Waited: string(o.Happened), Match: o.Match,
 	}
-	if o.Foreground != nil {
-		f := inFront(*o.Foreground)
-		out.Foreground = &f
+	if f := o.Foreground; f != nil {
+		out.Foreground = &foreground{f.PID, f.Name, f.Path, f.Leader}
 	}
 	return out, nil
 }
@@ -160,7 +159,7 @@ func lines(rows []string) string {
 }
 
 // Text is what is shown, and what the fields alone might not say.
-func (o outputText) Text() string {
+func (o screenOut) Text() string {
 	var b strings.Builder
 	b.WriteString(o.Output)
 	fmt.Fprintf(&b, "[%s", o.Status)
@@ -184,4 +183,4 @@ func (o outputText) Text() string {
 }
 
 // Bytes is recorded in the audit log.
-func (o outputText) Bytes() int64 { return int64(len(o.Output)) }
+func (o screenOut) Bytes() int64 { return int64(len(o.Output)) }

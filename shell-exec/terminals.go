@@ -78,11 +78,11 @@ type terminalOut struct {
 	Active   string     `json:"last_activity"`
 }
 
-func shown(i terminal.Info) terminalOut {
+func terminalOf(i terminal.Info) terminalOut {
 	out := terminalOut{
 		ID: i.ID, Name: i.Name, Shell: i.Shell, Size: dimensions{i.Size.Width, i.Size.Height}, PID: i.PID, Status: string(i.Status),
 		Dir: i.Dir, Signal: i.Signal, OutputID: i.OutputID,
-		Created: i.Created.UTC().Format(time.RFC3339Nano), Active: i.LastActivity.UTC().Format(time.RFC3339Nano),
+		Created: stamp(i.Created), Active: stamp(i.LastActivity),
 	}
 	if i.Status == terminal.Exited {
 		out.ExitCode = &i.ExitCode
@@ -104,17 +104,17 @@ func (s *shell) createTerminal(ctx context.Context, in createIn) (terminalOut, e
 	if err != nil {
 		return terminalOut{}, err
 	}
-	a, err := s.approve(ctx, wish{argv: argv, dir: in.Dir, env: in.Env, typed: true})
+	p, err := s.approve(ctx, request{argv: argv, dir: in.Dir, env: in.Env, typed: true})
 	if err != nil {
 		return terminalOut{}, err
 	}
 	i, err := s.terminals.Create(ctx, terminal.Request{
-		Command: a.command, Name: in.Name, Shell: in.Shell, Text: strings.Join(argv, " "), Size: in.Size.size(), SaveHistory: in.Save,
+		Command: p.command, Name: in.Name, Shell: in.Shell, Text: strings.Join(argv, " "), Size: in.Size.size(), SaveHistory: in.Save,
 	})
 	if err != nil {
 		return terminalOut{}, err
 	}
-	return shown(i), nil
+	return terminalOf(i), nil
 }
 
 type terminalsIn struct {
@@ -132,7 +132,7 @@ func (s *shell) listTerminals(_ context.Context, in terminalsIn) (terminalsOut, 
 	l, err := s.terminals.List(terminal.Filter{Name: in.Name, Status: in.Status, Limit: in.Limit})
 	out := terminalsOut{Terminals: make([]terminalOut, len(l.Terminals)), Total: l.Total}
 	for i, t := range l.Terminals {
-		out.Terminals[i] = shown(t)
+		out.Terminals[i] = terminalOf(t)
 	}
 	return out, err
 }
@@ -161,7 +161,7 @@ type terminalIn struct {
 
 func (s *shell) terminalInfo(_ context.Context, in terminalIn) (terminalOut, error) {
 	i, err := s.terminals.Get(in.ID)
-	return shown(i), err
+	return terminalOf(i), err
 }
 
 type resizeIn struct {
@@ -189,7 +189,7 @@ func (o resizeOut) Text() string {
 	return fmt.Sprintf("%s is %dx%d now.\n", o.ID, o.Size.Width, o.Size.Height)
 }
 
-func moment() string { return time.Now().UTC().Format(time.RFC3339Nano) }
+func moment() string { return stamp(time.Now()) }
 
 type closeIn struct {
 	ID   string `json:"terminal_id"`
@@ -209,7 +209,7 @@ func (s *shell) closeTerminal(ctx context.Context, in closeIn) (closeOut, error)
 	if err != nil {
 		return closeOut{}, err
 	}
-	out := closeOut{Success: true, ID: c.ID, Saved: c.HistorySaved, Closed: c.ClosedAt.UTC().Format(time.RFC3339Nano)}
+	out := closeOut{Success: true, ID: c.ID, Saved: c.HistorySaved, Closed: stamp(c.ClosedAt)}
 	if c.HistorySaved {
 		out.OutputID = c.OutputID
 	}
@@ -224,8 +224,8 @@ func (o closeOut) Text() string {
 	return o.ID + " is closed.\n"
 }
 
-// terminalWish is what makes shell_execute type its command in a new terminal.
-type terminalWish struct {
+// inTerminal is what makes shell_execute type its command in a new terminal.
+type inTerminal struct {
 	Create bool       `json:"create_terminal,omitempty" doc:"Type it in a new terminal."`
 	Shell  string     `json:"terminal_shell,omitempty" default:"bash" enum:"bash|zsh|fish|sh|cmd|powershell"`
 	Size   dimensions `json:"terminal_dimensions,omitzero"`
@@ -233,26 +233,25 @@ type terminalWish struct {
 
 // untilQuiet is the screen of a terminal once nothing was written for a moment.
 func (s *shell) untilQuiet(ctx context.Context, id string) (terminal.Output, error) {
-	return s.terminals.Output(ctx, terminal.Query{ID: id, Screen: true, Wait: &terminal.WaitFor{Quiet: 300 * time.Millisecond, Deadline: settled}})
+	// As long as that, a command in a new terminal is given to show something.
+	quiet := &terminal.WaitFor{Quiet: 300 * time.Millisecond, Deadline: 5 * time.Second}
+	return s.terminals.Output(ctx, terminal.Query{ID: id, Screen: true, Wait: quiet})
 }
-
-// settled is how long a command in a new terminal is given to show something.
-const settled = 5 * time.Second
 
 // executeTyped opens a terminal and types the command in it; a command that is nothing
 // but a shell is the shell that is opened.
 func (s *shell) executeTyped(ctx context.Context, in executeIn) (executionOut, error) {
-	shell, command := in.terminalWish.Shell, in.Command
+	shell, command := in.inTerminal.Shell, in.Command
 	if _, err := terminal.ShellCommand(command); err == nil {
 		shell, command = command, ""
 	}
-	// The person is asked before anything is opened; what is typed then is the same question.
+	// The user is asked before anything is opened; what is typed then is the same question.
 	if command != "" {
 		if err := s.judgeFirst(ctx, in, shell, command); err != nil {
 			return executionOut{}, err
 		}
 	}
-	t, err := s.createTerminal(ctx, createIn{Name: in.Session, Shell: shell, Size: in.terminalWish.Size, Dir: in.Dir, Env: in.Env, Save: true})
+	t, err := s.createTerminal(ctx, createIn{Name: in.Session, Shell: shell, Size: in.inTerminal.Size, Dir: in.Dir, Env: in.Env, Save: true})
 	if err != nil {
 		return executionOut{}, err
 	}
@@ -266,12 +265,6 @@ func (s *shell) executeTyped(ctx context.Context, in executeIn) (executionOut, e
 			return executionOut{}, err
 		}
 	}
-	return s.opened(ctx, t)
-}
-
-// opened is the answer about a terminal that was opened for a command, with what it shows
-// once it is quiet.
-func (s *shell) opened(ctx context.Context, t terminalOut) (executionOut, error) {
 	out, err := s.untilQuiet(ctx, t.ID)
 	if err != nil {
 		return executionOut{}, err
@@ -281,7 +274,7 @@ func (s *shell) opened(ctx context.Context, t terminalOut) (executionOut, error)
 
 // asExecution is a terminal as an execution, whose ID is that of the terminal.
 func (s *shell) asExecution(ctx context.Context, o terminal.Output) executionOut {
-	t, base := shown(o.Info), s.standing(ctx)
+	t, base := terminalOf(o.Info), s.defaultDir(ctx)
 	out := executionOut{
 		Success: true, ID: t.ID, Status: "running", Terminal: t.ID, PID: t.PID, OutputID: t.OutputID, ExitCode: t.ExitCode, Signal: t.Signal,
 		Stdout: lines(o.Lines), Created: t.Created, Dir: t.Dir, Default: base, Changed: t.Dir != base,

@@ -9,7 +9,6 @@ import (
 
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/toolkit"
-	"github.com/multiollama/mcp-server/shell-exec/internal/bounds"
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
 	"github.com/multiollama/mcp-server/shell-exec/internal/effect"
 	"github.com/multiollama/mcp-server/shell-exec/internal/policy"
@@ -25,7 +24,7 @@ var grammars = map[string]cmdline.Grammar{
 }
 
 // judgeTyped decides about what would be typed in a terminal. It is asked again for each
-// input, with the bounds that count then.
+// input, with the limits that count then.
 func (s *shell) judgeTyped(ctx context.Context, p terminal.Pending) (terminal.Verdict, error) {
 	if !p.Completes {
 		return terminal.Verdict{Complete: true}, nil // nothing runs yet
@@ -37,41 +36,37 @@ func (s *shell) judgeTyped(ctx context.Context, p terminal.Pending) (terminal.Ve
 	return s.judgeLines(ctx, grammars[name], p)
 }
 
-// variables is an environment by name.
-func variables(entries []string) map[string]string {
-	all := map[string]string{}
-	for _, entry := range entries {
-		name, value, _ := strings.Cut(entry, "=")
-		all[name] = value
-	}
-	return all
-}
-
+// judgeLines decides about the texts that a shell may come to run, in the grammar g.
 func (s *shell) judgeLines(ctx context.Context, g cmdline.Grammar, p terminal.Pending) (v terminal.Verdict, err error) {
-	b := s.bounds(ctx)
-	ground, err := s.ground(ctx, b, "")
+	l := s.currentLimits(ctx)
+	w, err := s.workspace(ctx, l, "")
 	if err != nil {
 		return v, err
 	}
+	env := map[string]string{}
+	for _, entry := range p.Env {
+		name, value, _ := strings.Cut(entry, "=")
+		env[name] = value
+	}
 	r := policy.Request{
-		Shell: policy.Shell{Grammar: g}, Dir: p.Dir, Home: s.home, Workspace: ground.dirs, Env: variables(p.Env), Links: links{}, Typed: true, Past: p.Past,
-		Sandbox: s.hold(b),
+		Shell: policy.Shell{Grammar: g}, Dir: p.Dir, Home: s.home, Workspace: w.dirs, Env: env, Links: links{}, Typed: true, Past: p.Past,
+		Sandbox: s.restrictions(l),
 	}
 	agreed, dirs := "", []string{p.Dir}
 	v.Complete, err = p.Each(func(text string) (whole bool, err error) {
 		r.Text = text
-		d, more := judgeIn(b.Policy, r, dirs)
+		d, more := judgeIn(l.policy, r, dirs)
 		if d.Incomplete() {
 			return false, nil
 		}
 		dirs = more
 		asks := d.Verdict() == policy.Ask
-		if !asks || !strings.HasSuffix(agreed, "\n"+text) { // what a person agreed to as a part is not asked again
+		if !asks || !strings.HasSuffix(agreed, "\n"+text) { // what the user agreed to as a part is not asked again
 			q := toolkit.Question{}
 			if asks {
 				q = question(d, "Type this in the terminal?", p.Dir, r, canTyped(r.Sandbox))
 			}
-			if _, err := s.agree(ctx, b, d, q); err != nil {
+			if _, err := s.agree(ctx, l, d, q); err != nil {
 				return false, err
 			}
 		}
@@ -85,10 +80,10 @@ func (s *shell) judgeLines(ctx context.Context, g cmdline.Grammar, p terminal.Pe
 	})
 	v.Moves = len(dirs) > 1
 	if err == nil && (p.Unknown || p.Ends && !v.Complete) {
-		err = s.agreeUnknown(ctx, b, p)
+		err = s.agreeUnknown(ctx, l, p)
 		v.Moves, v.Lasting = true, append(v.Lasting, policy.UnknownKeys)
 	}
-	return v, b.Told(err)
+	return v, l.explain(err)
 }
 
 // judgeIn judges a text in each of the directories that the texts before it lead to: a
@@ -103,7 +98,7 @@ func judgeIn(p *policy.Policy, r policy.Request, dirs []string) (policy.Decision
 			strictest = d
 		}
 		for _, to := range d.Dirs() {
-			if len(more) >= mostDirs {
+			if len(more) >= maxDirs {
 				to = ""
 			}
 			if !slices.Contains(more, to) {
@@ -114,14 +109,15 @@ func judgeIn(p *policy.Policy, r policy.Request, dirs []string) (policy.Decision
 	return strictest, more
 }
 
-// mostDirs are the directories that are followed; after them it is not known.
-const mostDirs = 8
+// maxDirs are the directories that are followed; after them it is not known.
+const maxDirs = 8
 
 // agreeUnknown is about keys of which nobody can say what a shell makes of them: an
 // earlier line called back, a completion.
-func (s *shell) agreeUnknown(ctx context.Context, b bounds.Bounds, p terminal.Pending) error {
-	f := fault.New(fault.Forbidden, "nobody can say what these keys run", "Press Ctrl+C (twice after Tab or Escape), then type the whole command").With("rule", string(effect.Unreadable))
-	switch b.Policy.Effect(effect.Unreadable) {
+func (s *shell) agreeUnknown(ctx context.Context, l limits, p terminal.Pending) error {
+	f := fault.New(fault.Forbidden, "nobody can say what these keys run",
+		"Press Ctrl+C (twice after Tab or Escape), then type the whole command").With("rule", string(effect.Unreadable))
+	switch l.policy.Effect(effect.Unreadable) {
 	case policy.Allow:
 		return nil
 	case policy.Ask:
@@ -129,9 +125,9 @@ func (s *shell) agreeUnknown(ctx context.Context, b bounds.Bounds, p terminal.Pe
 			return f
 		}
 		id := sha256.Sum256([]byte(p.Dir + "\x00" + p.Text))
-		err := s.confirm(ctx, b, toolkit.Question{
+		err := s.confirm(ctx, l, toolkit.Question{
 			ID: "keys-" + hex.EncodeToString(id[:16]), Title: "Press these keys in the terminal?",
-			Text: asked(quoted(p.Text), p.Dir, f.Msg) + canTyped(s.hold(b)),
+			Text: asked(quoted(p.Text), p.Dir, f.Msg) + canTyped(s.restrictions(l)),
 		})
 		if e := fault.From(err); e != nil && e.Details["answer"] == "unsupported" {
 			return f.With("answer", "unsupported")
@@ -144,7 +140,7 @@ func (s *shell) agreeUnknown(ctx context.Context, b bounds.Bounds, p terminal.Pe
 // judgeFirst decides about a command before the terminal is opened that it is for: as if
 // it were typed there already.
 func (s *shell) judgeFirst(ctx context.Context, in executeIn, shell, command string) error {
-	g, err := s.ground(ctx, s.held.Now(), in.Dir)
+	w, err := s.workspace(ctx, s.limits.now(), in.Dir)
 	if err != nil {
 		return err
 	}
@@ -153,7 +149,7 @@ func (s *shell) judgeFirst(ctx context.Context, in executeIn, shell, command str
 		return err
 	}
 	_, err = s.judgeLines(ctx, grammars[shell], terminal.Pending{
-		Text: command, Lines: strings.Split(command, "\n"), Dir: g.dir, Env: process.Entries(env), Completes: true,
+		Text: command, Lines: strings.Split(command, "\n"), Dir: w.dir, Env: process.Entries(env), Completes: true,
 	})
 	return err
 }

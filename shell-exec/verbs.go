@@ -69,7 +69,9 @@ func requestOf(a command.Act) (policy.Request, error) {
 	}
 	home, _ := os.UserHomeDir() // where there is none, nothing is below it
 	env, err := process.Environment{Server: a.Environ, Pass: a.Settings.List("pass-env")}.Build(nil)
-	r := policy.Request{Shell: findShell(), Dir: dir, Home: home, Workspace: []string{dir}, Env: env, Links: links{}, Sandbox: holdOf(a.Settings)}
+	r := policy.Request{
+		Shell: findShell(), Dir: dir, Home: home, Workspace: []string{dir}, Env: env, Links: links{}, Sandbox: restrictionsBy(a.Settings),
+	}
 	list, isList := a.Words["argv"]
 	switch {
 	case err != nil:
@@ -94,7 +96,7 @@ func superviseJob(a command.Act) error {
 		return err
 	}
 	s.openSandbox()
-	if err := s.box.wait(); err != nil {
+	if err := s.sandbox.wait(); err != nil {
 		return err
 	}
 	if err := s.makeDirectories(); err != nil {
@@ -108,37 +110,35 @@ func superviseJob(a command.Act) error {
 	defer s.close()
 	signals, stop := process.Signals()
 	defer stop()
-	in, out := io.NopCloser(a.Stdin), nopCloser{a.Stdout}
-	return process.Supervise(process.Config{Starter: s.box, Store: store, Jobs: s.jobs(), Project: s.project, Temp: s.temp}, in, out, signals)
+	in := io.NopCloser(a.Stdin)
+	out := struct {
+		io.Writer
+		io.Closer
+	}{a.Stdout, in} // closing it does nothing either
+	c := process.Config{Starter: s.sandbox, Store: store, Jobs: s.jobs(), Project: s.project, Temp: s.temp}
+	return process.Supervise(c, in, out, signals)
 }
 
-// inherited are the settings of this server as flags of another process.
+// inherited are the settings of this server as flags of another process, with absolute paths: it starts elsewhere.
 func (s *shell) inherited() []string {
 	var flags []string
 	for _, f := range s.settings.Flags() {
 		if f.Name == "config" || !s.settings.Given(f.Name) && f.Name != "allow-path" {
 			continue
 		}
-		for _, word := range s.values(f) {
+		words := s.dirs
+		switch {
+		case f.Name == "allow-path":
+		case f.Dir && f.Kind == settings.List:
+			words = s.settings.List(f.Name)
+		case f.Dir:
+			words = []string{s.settings.Text(f.Name)}
+		default:
+			words = s.settings.Words(f.Name)
+		}
+		for _, word := range words {
 			flags = append(flags, "--"+f.Name+"="+word)
 		}
 	}
 	return flags
 }
-
-// values are the words of a setting, paths absolute: the other process starts elsewhere.
-func (s *shell) values(f settings.Flag) []string {
-	switch {
-	case f.Name == "allow-path":
-		return s.dirs
-	case f.Dir && f.Kind == settings.List:
-		return s.settings.List(f.Name)
-	case f.Dir:
-		return []string{s.settings.Text(f.Name)}
-	}
-	return s.settings.Words(f.Name)
-}
-
-type nopCloser struct{ io.Writer }
-
-func (nopCloser) Close() error { return nil }

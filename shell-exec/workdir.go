@@ -4,85 +4,54 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/toolkit"
-	"github.com/multiollama/mcp-server/shell-exec/internal/bounds"
 	"github.com/multiollama/mcp-server/shell-exec/internal/pathclass"
 )
 
-var workdirSpec = toolkit.Spec{
-	Name: "shell_set_default_workdir", Title: "Set the default working directory", Toolset: "shell", Effect: toolkit.Runs, Idempotent: true,
-	Doc: "Set the directory in which commands and terminals start that name none.",
-}
-
-// workdir is the default working directory: that of the operator, or what a client has
-// set since.
-type workdir struct {
-	mu  sync.Mutex
-	dir string // "": none was chosen
-}
-
-func (w *workdir) get() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.dir
-}
-
-func (w *workdir) set(dir string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.dir = dir
-}
-
-// ground is where a command works: the directories that it may change, and among them
+// workspace is where a command works: the directories that it may change, and among them
 // the one it starts in.
-type ground struct {
+type workspace struct {
 	dirs   []string
 	grants []*confine.Grant // the same, open
 	dir    string
 }
 
-// ground is the one for a directory that a client names, which has to be allowed; "" is
-// the default one.
-func (s *shell) ground(ctx context.Context, b bounds.Bounds, name string) (ground, error) {
-	roots, err := b.Scope.Roots(ctx)
+// workspace is the one for a directory that a client names, which has to be allowed; "" is
+// the default one: that of the operator, or what a client has set since.
+func (s *shell) workspace(ctx context.Context, l limits, name string) (workspace, error) {
+	roots, err := l.scope.Roots(ctx)
 	if err != nil {
-		return ground{}, err
+		return workspace{}, err
 	}
-	g := ground{dirs: roots.Dirs()}
-	if len(g.dirs) == 0 {
-		return ground{}, fault.New(fault.OutsideAllowed, "no directory is left in which a command may work", "Ask the person who runs this server to allow one")
+	w := workspace{dirs: roots.Dirs()}
+	if len(w.dirs) == 0 {
+		return workspace{}, fault.New(fault.OutsideAllowed, "no directory is left in which a command may work",
+			"Ask the person who runs this server to allow one")
 	}
-	if g.grants, err = roots.Grants(); err != nil {
-		return ground{}, err
+	if w.grants, err = roots.Grants(); err != nil {
+		return workspace{}, err
 	}
-	if name == "" {
-		g.dir = s.defaultDir(g.dirs)
-		return g, nil
+	if name != "" {
+		w.dir, err = directory(ctx, l.scope, name)
+		return w, err
 	}
-	g.dir, err = directory(ctx, b.Scope, name)
-	return g, err
+	w.dir = w.dirs[0]
+	if dir := s.workdir.Load(); dir != nil && slices.ContainsFunc(w.dirs, func(root string) bool { return pathclass.Under(*dir, root) }) {
+		w.dir = *dir
+	}
+	return w, nil
 }
 
-// defaultDir is where commands start that name no directory.
-func (s *shell) defaultDir(dirs []string) string {
-	dir := s.base.get()
-	if slices.ContainsFunc(dirs, func(root string) bool { return dir != "" && pathclass.Under(dir, root) }) {
-		return dir
-	}
-	return dirs[0]
-}
-
-// standing is the default directory as this client has it; "" where there is none left.
-func (s *shell) standing(ctx context.Context) string {
-	g, err := s.ground(ctx, s.held.Now(), "")
+// defaultDir is the default directory as this client has it; "" where there is none left.
+func (s *shell) defaultDir(ctx context.Context) string {
+	w, err := s.workspace(ctx, s.limits.now(), "")
 	if err != nil {
 		return ""
 	}
-	return g.dir
+	return w.dir
 }
 
 // directory is the one that a client means.
@@ -101,6 +70,11 @@ func directory(ctx context.Context, scope *confine.Scope, name string) (string, 
 	return p.Abs(), nil
 }
 
+var workdirSpec = toolkit.Spec{
+	Name: "shell_set_default_workdir", Title: "Set the default working directory", Toolset: "shell", Effect: toolkit.Runs, Idempotent: true,
+	Doc: "Set the directory in which commands and terminals start that name none.",
+}
+
 type workdirIn struct {
 	Dir      string `json:"working_directory" path:"read"`
 	Existing bool   `json:"apply_to_existing_sessions,omitempty" doc:"Also in terminals that wait at a prompt."`
@@ -116,44 +90,35 @@ type workdirOut struct {
 }
 
 func (s *shell) setWorkdir(ctx context.Context, in workdirIn) (workdirOut, error) {
-	b := s.held.Now()
-	before, err := s.ground(ctx, b, "")
+	l := s.limits.now()
+	before, err := s.workspace(ctx, l, "")
 	if err != nil {
 		return workdirOut{}, err
 	}
-	dir, err := directory(ctx, b.Scope, in.Dir)
+	dir, err := directory(ctx, l.scope, in.Dir)
 	if err != nil {
 		return workdirOut{}, err
 	}
-	s.base.set(dir)
+	s.workdir.Store(&dir)
 	out := workdirOut{Success: true, Dir: dir, Default: dir, Changed: dir != before.dir, Terminals: []string{}, Busy: []string{}}
-	if in.Existing {
-		err = s.moveTerminals(ctx, &out)
+	if !in.Existing {
+		return out, nil
 	}
-	return out, err
-}
 
-// moveTerminals types a change of directory in every terminal whose shell waits for a
-// command.
-func (s *shell) moveTerminals(ctx context.Context, out *workdirOut) error {
+	// A change of directory is typed in every terminal whose shell waits for a command, as one word of any shell.
 	open, err := s.openTerminals()
 	if err != nil {
-		return err
+		return out, err
 	}
+	cd := "cd '" + strings.ReplaceAll(dir, "'", `'\''`) + "'"
 	for _, t := range open {
-		_, err := s.send(ctx, sendIn{ID: t.ID, Input: "cd " + quotedWord(out.Dir), Execute: true, To: "sessionleader:"})
-		if err != nil {
+		if _, err := s.send(ctx, sendIn{ID: t.ID, Input: cd, Execute: true, To: "sessionleader:"}); err != nil {
 			out.Busy = append(out.Busy, t.ID)
 			continue
 		}
 		out.Terminals = append(out.Terminals, t.ID)
 	}
-	return nil
-}
-
-// quotedWord is a text as one word of any shell.
-func quotedWord(text string) string {
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	return out, nil
 }
 
 // Text is the new directory.

@@ -12,7 +12,7 @@ import (
 func auto() sandbox.Options { return sandbox.Options{Mode: sandbox.Auto, Level: 1} }
 
 func TestTheSandboxIsTriedWhenItIsWanted(t *testing.T) {
-	b := newBox(auto(), time.Hour)
+	b := newSandbox(auto(), time.Hour)
 	defer b.Close()
 	select {
 	case <-b.made:
@@ -30,7 +30,7 @@ func TestTheSandboxIsTriedWhenItIsWanted(t *testing.T) {
 }
 
 func TestTheSandboxIsTriedThoughNobodyWantsIt(t *testing.T) {
-	b := newBox(auto(), 0)
+	b := newSandbox(auto(), 0)
 	defer b.Close()
 	<-b.made
 	if b.err != nil || len(b.Report()) == 0 {
@@ -39,14 +39,14 @@ func TestTheSandboxIsTriedThoughNobodyWantsIt(t *testing.T) {
 }
 
 func TestASandboxThatNobodyWantedIsNotTriedAtTheEnd(t *testing.T) {
-	b := newBox(auto(), time.Hour)
+	b := newSandbox(auto(), time.Hour)
 	if err := b.Close(); err != nil || b.sandbox != nil || !errors.Is(b.wait(), context.Canceled) {
 		t.Errorf("%v, %v", err, b.err)
 	}
 }
 
 func TestACommandWithoutASandboxSaysWhy(t *testing.T) {
-	b := newBox(sandbox.Options{Mode: sandbox.Auto, Level: 7}, time.Hour)
+	b := newSandbox(sandbox.Options{Mode: sandbox.Auto, Level: 7}, time.Hour)
 	defer b.Close()
 	if tree, err := b.Start(t.Context(), sandbox.Command{}, sandbox.Files{}); err == nil || tree != nil {
 		t.Errorf("started: %v, %v", tree, err)

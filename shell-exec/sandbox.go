@@ -9,10 +9,10 @@ import (
 	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
 )
 
-// box is a sandbox that may not be there yet. To make it takes longer than the rest of a
+// lazySandbox is a sandbox that may not be there yet. To make it takes longer than the rest of a
 // start, so a client is greeted first; whoever needs the sandbox waits, the first command
 // above all. What it promises is tried later still, when nobody waits.
-type box struct {
+type lazySandbox struct {
 	wanted, closing func()
 	made            chan struct{} // closed when the rest is there
 	done            chan struct{} // closed when nothing is done by itself any more
@@ -20,10 +20,10 @@ type box struct {
 	err             error
 }
 
-// newBox makes the sandbox as soon as it is wanted, and at the latest after a while.
-func newBox(o sandbox.Options, while time.Duration) *box {
+// newSandbox makes the sandbox as soon as it is wanted, and at the latest after a while.
+func newSandbox(o sandbox.Options, while time.Duration) *lazySandbox {
 	wanted, closing := make(chan struct{}), make(chan struct{})
-	b := &box{
+	b := &lazySandbox{
 		wanted:  sync.OnceFunc(func() { close(wanted) }),
 		closing: sync.OnceFunc(func() { close(closing) }),
 		made:    make(chan struct{}), done: make(chan struct{}),
@@ -55,14 +55,14 @@ func newBox(o sandbox.Options, while time.Duration) *box {
 const idle = 2 * time.Second
 
 // wait is nil when commands can be started.
-func (b *box) wait() error {
+func (b *lazySandbox) wait() error {
 	b.wanted()
 	<-b.made
 	return b.err
 }
 
 // Start starts a command in the sandbox, when that was made.
-func (b *box) Start(ctx context.Context, c sandbox.Command, f sandbox.Files) (process.Tree, error) {
+func (b *lazySandbox) Start(ctx context.Context, c sandbox.Command, f sandbox.Files) (process.Tree, error) {
 	if err := b.wait(); err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (b *box) Start(ctx context.Context, c sandbox.Command, f sandbox.Files) (pr
 }
 
 // Terminal is a pseudo-terminal for a command.
-func (b *box) Terminal() (sandbox.Terminal, error) {
+func (b *lazySandbox) Terminal() (sandbox.Terminal, error) {
 	if err := b.wait(); err != nil {
 		return sandbox.Terminal{}, err
 	}
@@ -78,7 +78,7 @@ func (b *box) Terminal() (sandbox.Terminal, error) {
 }
 
 // Report is what became of trying the sandbox; nil where there is none.
-func (b *box) Report() sandbox.Report {
+func (b *lazySandbox) Report() sandbox.Report {
 	if b.wait() != nil {
 		return nil
 	}
@@ -86,10 +86,10 @@ func (b *box) Report() sandbox.Report {
 }
 
 // confines says that commands open only what their rules name.
-func (b *box) confines() bool { return b.wait() == nil && b.sandbox.Confines() }
+func (b *lazySandbox) confines() bool { return b.wait() == nil && b.sandbox.Confines() }
 
 // Close ends what runs in the sandbox. One that was not made never is.
-func (b *box) Close() error {
+func (b *lazySandbox) Close() error {
 	b.closing()
 	<-b.made
 	if b.sandbox == nil {
