@@ -19,19 +19,26 @@ var (
 		HOSTTYPE PIPESTATUS BASH_REMATCH DIRSTACK EPOCHREALTIME BASH_ARGV MAPFILE COPROC`)
 )
 
-// lookup is what a variable may hold.
+// lookup is what a variable may hold. One that a text at a prompt does not assign may hold what it held when the shell
+// began, or anything else.
 func (r *reader) lookup(s *scope, name string) value {
 	if v, ok := s.vars.find(name); ok {
 		return v
 	}
-	if r.around.Typed {
-		return r.remembered(s, name)
-	}
+	var v value
+	text, given := r.around.Env[name]
 	switch {
+	case isParam(name):
+		return s.param(name)
+	case r.around.Typed && slices.Contains(readOnly, name):
+		return single("12345")
 	case name == "HOME" && r.around.Home != "":
-		return single(r.around.Home)
+		v = single(r.around.Home)
 	case name == "PWD" && s.dir != "":
-		return single(s.dir)
+		v = single(s.dir)
+	case r.around.Typed && !given:
+	case r.around.Typed:
+		v = single(text)
 	case name == "PWD":
 		return unknownValue
 	case name == "IFS":
@@ -42,18 +49,15 @@ func (r *reader) lookup(s *scope, name string) value {
 		return single("/bin/bash") // the shell sets them itself
 	case slices.Contains(numbers, name):
 		return single("12345")
-	case slices.Contains(unforeseen, name):
+	case slices.Contains(unforeseen, name), !given && (s.tainted || r.around.Env == nil):
 		return unknownValue
-	case isParam(name):
-		return s.param(name)
+	default:
+		v = single(text) // the environment is complete: what is not in it is not set
 	}
-	if text, ok := r.around.Env[name]; ok {
-		return single(text)
+	if r.around.Typed {
+		return unknownValue.or(v)
 	}
-	if s.tainted || r.around.Env == nil {
-		return unknownValue
-	}
-	return single("") // the environment is complete: what is not in it is not set
+	return v
 }
 
 func isParam(name string) bool { return name == "@" || name == "*" || name[0] >= '1' && name[0] <= '9' }

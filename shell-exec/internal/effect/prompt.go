@@ -195,25 +195,6 @@ func (r *reader) recall(s *scope) {
 	}
 }
 
-// remembered is what a variable may hold that the text at a prompt does not assign:
-// what it held when the shell began, or anything else.
-func (r *reader) remembered(s *scope, name string) value {
-	switch {
-	case slices.Contains(readOnly, name):
-		return single("12345")
-	case isParam(name):
-		return s.param(name)
-	case name == "PWD" && s.dir != "":
-		return unknownValue.or(single(s.dir))
-	case name == "HOME" && r.around.Home != "":
-		return unknownValue.or(single(r.around.Home))
-	}
-	if text, ok := r.around.Env[name]; ok {
-		return unknownValue.or(single(text))
-	}
-	return unknownValue
-}
-
 // ordinary is an alias of words without quotes and expansions, and without a blank at the end, after which the next word
 // would be looked up as well.
 var ordinary = regexp.MustCompile(`^[a-zA-Z0-9_./:,@%+-]+( +[a-zA-Z0-9_./:,@%+-]+)*$`)
