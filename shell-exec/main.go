@@ -1,7 +1,7 @@
-// shell-exec is an MCP server that lets a client run commands. Every command is judged
-// first (package policy), runs inside a sandbox that the kernel keeps (package sandbox),
-// and is watched, limited and ended with all it started (package process); what it wrote
-// is kept (package output).
+// shell-exec is an MCP server that lets a client run commands. Every command is checked
+// first (package policy), runs inside a sandbox that the kernel enforces (package sandbox),
+// and is watched, limited and terminated with all it started (package process); package
+// output stores what it wrote.
 package main
 
 import (

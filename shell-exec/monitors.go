@@ -41,7 +41,7 @@ type figures map[string]float64
 
 const mb = 1 << 20
 
-// figuresOf is a sample as it is told.
+// figuresOf are the figures of a sample, without what the system does not report.
 func figuresOf(s monitor.Sample) figures {
 	f := figures{"processes": float64(s.Processes), "span_ms": float64(s.Span) / float64(time.Millisecond)}
 	if s.Told.Has(monitor.CPU) {

@@ -76,7 +76,7 @@ func flags() []settings.Flag {
 	}
 }
 
-// readable is what commands can read besides the allowed directories.
+// readable is what commands can read in addition to the allowed directories.
 func readable(s *settings.Set) []string { return append(sandbox.SystemPaths(), s.List("read-path")...) }
 
 func open(_ context.Context, s *settings.Set, own command.Own) (*command.Service, error) {

@@ -6,8 +6,8 @@ import (
 	"github.com/multiollama/mcp-server/shared/toolkit"
 )
 
-// The vocabulary of document 001: the operations of the others under its names. What is
-// in its results, they have, and what came later besides.
+// The tool names of document 001: the same operations under its names, with its parameters and results.
+// Where the others return more, that is left out.
 
 var (
 	files20Spec  = under(listOutputsSpec, "file_list")

@@ -26,7 +26,7 @@ import (
 )
 
 // shell is what every operation of this server works on: where commands may work, what
-// judges them, what they get, and what runs them.
+// checks them, what they get, and what runs them.
 type shell struct {
 	settings *settings.Set
 	own      command.Own
@@ -43,8 +43,8 @@ type shell struct {
 	leased  *leased.Dir      // a private directory of commands, gone with the server
 	temp    *confine.Grant   // the same
 	cache   *confine.Grant   // another, which stays, of this project
-	read    []*confine.Grant // what commands may read besides
-	hide    []*confine.Grant // the servers' state, where it lies in what commands may use
+	read    []*confine.Grant // what commands may read in addition
+	hide    []*confine.Grant // the servers' state, where it is in what commands may use
 	store   *output.Store
 	runner  *process.Runner
 
@@ -104,7 +104,7 @@ func policyOf(s *settings.Set) (*policy.Policy, error) {
 	return policy.Load(string(text))
 }
 
-// findShell is bash where it is there, else sh. It is judged in the grammar of the one
+// findShell is bash where it is installed, else sh. A text is checked in the grammar of the one
 // that will run it.
 func findShell() policy.Shell {
 	for _, c := range []struct {
@@ -159,9 +159,9 @@ func (s *shell) start(ctx context.Context) error {
 	return err
 }
 
-// makeDirectories makes what commands write besides the workspace, leads their tools
+// makeDirectories makes what commands write in addition to the workspace, points their tools
 // there, and opens what they may read. The cache is the project's own, like its outputs:
-// what a command of another put there could run here.
+// what a command of another project put there could run here.
 func (s *shell) makeDirectories() (err error) {
 	register := filepath.Join(s.own.State, "leases")
 	go func() { _ = leased.Sweep(register) }() // what stays is tried by the next start
@@ -186,6 +186,7 @@ func (s *shell) makeDirectories() (err error) {
 		return err
 	}
 
+	// Where the servers' state is in a directory that commands may use, it is hidden from them.
 	if s.own.Holding(slices.Concat(s.dirs, readable(s.settings))) != "" {
 		state, err := confine.OpenGrant(s.own.State, s.guarded())
 		if err != nil {
@@ -200,6 +201,7 @@ func (s *shell) makeDirectories() (err error) {
 		}
 		s.read = append(s.read, g)
 	}
+
 	s.env.Set = map[string]string{}
 	for _, entry := range sandbox.ToolEnv(s.temp.Path(), s.cache.Path()) {
 		name, value, _ := strings.Cut(entry, "=")

@@ -30,7 +30,7 @@ func projectOf(dirs []string) string {
 // with the state they could forge jobs and the audit log, with the settings loosen the next start.
 func (s *shell) stateApart() error {
 	if s.settings.Text("sandbox") == "off" {
-		return nil // nothing is kept from commands
+		return nil // commands can reach everything
 	}
 	if file, dir := s.own.Exposed(s.dirs, s.settings.Text("policy")); dir != "" {
 		return fault.New(fault.Misconfigured, "the file "+file+", which this server is configured by or keeps, lies in "+dir+

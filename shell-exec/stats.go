@@ -93,7 +93,7 @@ func (s *shell) stats(_ context.Context, in statsIn) (statsOut, error) {
 }
 
 // summary is the mean and the most of samples, which may be of different spans, and the
-// newest of what only grows. What was not told is left out.
+// newest of what only grows. What the system did not report is left out.
 func summary(samples []monitor.Sample) figures {
 	if len(samples) == 0 {
 		return figures{}

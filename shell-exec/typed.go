@@ -16,7 +16,7 @@ import (
 	"github.com/multiollama/mcp-server/shell-exec/internal/terminal"
 )
 
-// grammars are those of the shells that can be judged, by the program's name; the others
+// grammars are those of the shells whose lines can be checked, by the program's name. Those of others
 // cannot be read.
 var grammars = map[string]cmdline.Grammar{
 	"bash": cmdline.Bash, "rbash": cmdline.Bash, "sh": cmdline.POSIX, "dash": cmdline.POSIX, "ash": cmdline.POSIX, "busybox": cmdline.POSIX,
