@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	mostNote  = 64 << 10 // bytes of one note
-	mostAbout = 1 << 20  // bytes of all lines about a run
-	mostName  = 256      // bytes
+	maxNote  = 64 << 10 // bytes of one note
+	maxAbout = 1 << 20  // bytes of all lines about a run
+	maxName  = 256      // bytes
 )
 
 // About is what the caller tells of a run.
@@ -56,8 +56,20 @@ type record struct {
 	ended *ended
 }
 
-// decode takes the whole lines that can be read. Without a first one there is no run.
-func decode(b []byte) (record, bool) {
+// about reads the whole lines about a run; fault.NotFound where there is no first one.
+func (s *Store) about(run string) (record, error) {
+	f, err := s.root.Open(fileName(run, aboutName))
+	if os.IsNotExist(err) {
+		return record{}, unknown(id(run, Combined))
+	}
+	if err != nil {
+		return record{}, failed("read", err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxAbout))
+	if err != nil {
+		return record{}, failed("read", err)
+	}
 	var r record
 	known := false
 	for text := range bytes.Lines(b) {
@@ -75,34 +87,10 @@ func decode(b []byte) (record, bool) {
 			r.ended = l.Ended
 		}
 	}
-	return r, known
-}
-
-// about reads what is known of a run; fault.NotFound where there is none.
-func (s *Store) about(run string) (record, error) {
-	f, err := s.openPart(run, aboutName)
-	if err != nil {
-		return record{}, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, mostAbout))
-	if err != nil {
-		return record{}, failed("read", err)
-	}
-	r, ok := decode(b)
-	if !ok {
+	if !known {
 		return record{}, unknown(id(run, Combined))
 	}
 	return r, nil
-}
-
-// openPart opens a file of a run for reading.
-func (s *Store) openPart(run, part string) (*os.File, error) {
-	f, err := s.root.Open(fileName(run, part))
-	if os.IsNotExist(err) {
-		return nil, unknown(id(run, Combined))
-	}
-	return f, failed("read", err)
 }
 
 // State says whether a run goes on.
@@ -149,8 +137,8 @@ func (s *Store) held(run, part string) (bool, error) {
 }
 
 func acceptable(note json.RawMessage) error {
-	if len(note) > mostNote {
-		return fault.New(fault.ParamInvalid, "the note about an output is too long", "Shorten it").With("limit_bytes", mostNote)
+	if len(note) > maxNote {
+		return fault.New(fault.ParamInvalid, "the note about an output is too long", "Shorten it").With("limit_bytes", maxNote)
 	}
 	if !json.Valid(note) {
 		return fault.New(fault.ParamMalformed, "the note about an output is not JSON", "Pass valid JSON")
@@ -167,8 +155,8 @@ func note(f *os.File, text json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	if info.Size() > mostAbout-2*mostNote {
-		return fault.New(fault.LimitReached, "too much was noted about this run", "Note less often").With("limit_bytes", mostAbout)
+	if info.Size() > maxAbout-2*maxNote {
+		return fault.New(fault.LimitReached, "too much was noted about this run", "Note less often").With("limit_bytes", maxAbout)
 	}
 	return tell(f, line{Note: text})
 }

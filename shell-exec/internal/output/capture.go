@@ -33,8 +33,8 @@ func NewCapture(budget int) (*Capture, error) {
 		return nil, fault.New(fault.ParamInvalid, fmt.Sprintf("an output size of %d bytes is out of range", budget),
 			fmt.Sprintf("Use %d to %d bytes", MinCapture, MaxCapture)).With("minimum", MinCapture).With("maximum", MaxCapture)
 	}
-	most := budget / 2
-	return &Capture{first: blocks{most: most}, last: ring{most: budget - most}}, nil
+	half := budget / 2
+	return &Capture{first: blocks{limit: half}, last: ring{limit: budget - half}}, nil
 }
 
 // Write never fails.
@@ -94,7 +94,7 @@ type Newest struct {
 func (w *Newest) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.last.most = newestBytes
+	w.last.limit = newestBytes
 	w.last.add(p)
 	w.total += int64(len(p))
 	return len(p), nil
@@ -127,24 +127,24 @@ func (w *Newest) tail() []byte {
 
 // blocks are the first bytes of a stream. What is there is not moved when more comes.
 type blocks struct {
-	all  [][]byte
-	size int
-	most int
+	all   [][]byte
+	size  int
+	limit int
 }
 
 const blockSize = 64 << 10
 
 // add takes what there is room for, and returns the rest.
 func (b *blocks) add(p []byte) []byte {
-	for len(p) > 0 && b.size < b.most {
+	for len(p) > 0 && b.size < b.limit {
 		switch n := len(b.all); {
 		case n == 0: // grows, since most outputs are short
 			b.all = append(b.all, nil)
 		case len(b.all[n-1]) >= blockSize:
-			b.all = append(b.all, make([]byte, 0, min(blockSize, b.most-b.size)))
+			b.all = append(b.all, make([]byte, 0, min(blockSize, b.limit-b.size)))
 		}
 		last := &b.all[len(b.all)-1]
-		n := min(len(p), blockSize-len(*last), b.most-b.size)
+		n := min(len(p), blockSize-len(*last), b.limit-b.size)
 		*last = append(*last, p[:n]...)
 		b.size += n
 		p = p[n:]
@@ -161,21 +161,21 @@ func (b *blocks) appendTo(out []byte) []byte {
 
 // ring is the last bytes of a stream.
 type ring struct {
-	buf  []byte
-	most int
-	at   int // where the oldest byte is, once buf is full
+	buf   []byte
+	limit int
+	at    int // where the oldest byte is, once buf is full
 }
 
 func (r *ring) add(p []byte) {
-	if len(p) >= r.most {
-		r.buf, r.at = append(r.buf[:0], p[len(p)-r.most:]...), 0
+	if len(p) >= r.limit {
+		r.buf, r.at = append(r.buf[:0], p[len(p)-r.limit:]...), 0
 		return
 	}
-	n := min(r.most-len(r.buf), len(p))
+	n := min(r.limit-len(r.buf), len(p))
 	r.buf = append(r.buf, p[:n]...)
 	for p = p[n:]; len(p) > 0; p = p[n:] {
 		n = copy(r.buf[r.at:], p)
-		r.at = (r.at + n) % r.most
+		r.at = (r.at + n) % r.limit
 	}
 }
 

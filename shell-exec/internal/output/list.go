@@ -1,6 +1,7 @@
 package output
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -47,9 +48,21 @@ type Info struct {
 // List is the outputs that f wants, of the run that began last first, and how many there are without the limit. Of a run
 // it lists the streams that have something, and what they say together if both have, or if none of all has.
 func (s *Store) List(f Filter) ([]Info, int, error) {
-	match, err := f.acceptable()
-	if err != nil {
-		return nil, 0, err
+	if !slices.Contains(append(streams(), Combined, All, ""), f.Type) {
+		return nil, 0, fault.New(fault.ParamInvalid, "there is no such type of output", "Use stdout, stderr, combined, log or all").
+			With("output_type", string(f.Type))
+	}
+	if f.Limit < 0 || f.Limit > MaxLimit {
+		return nil, 0, fault.New(fault.ParamInvalid, fmt.Sprintf("a limit of %d is out of range", f.Limit),
+			fmt.Sprintf("Use 1 to %d", MaxLimit)).With("minimum", 1).With("maximum", MaxLimit)
+	}
+	match := func(name string) bool { return strings.Contains(name, f.Name) }
+	if strings.ContainsAny(f.Name, `*?[{\`) {
+		p, err := glob.Compile(f.Name)
+		if err != nil {
+			return nil, 0, err
+		}
+		match = func(name string) bool { return p.Match(strings.ReplaceAll(name, "/", "_")) }
 	}
 	all, err := s.runs(s.project)
 	if err != nil {
@@ -67,28 +80,7 @@ func (s *Store) List(f Filter) ([]Info, int, error) {
 		return f.Type != "" && f.Type != All && f.Type != i.Type || f.ExecutionID != "" && f.ExecutionID != i.ExecutionID || !match(i.Name)
 	})
 	slices.SortStableFunc(listed, func(a, b Info) int { return b.Begun.Compare(a.Begun) })
-	limit := f.Limit
-	if limit == 0 {
-		limit = DefaultLimit
-	}
-	return listed[:min(limit, len(listed))], len(listed), nil
-}
-
-func (f Filter) acceptable() (match func(name string) bool, err error) {
-	types := append(streams(), Combined, All, "")
-	if !slices.Contains(types, f.Type) {
-		return nil, fault.New(fault.ParamInvalid, "there is no such type of output", "Use stdout, stderr, combined, log or all").
-			With("output_type", string(f.Type))
-	}
-	if f.Limit < 0 || f.Limit > MaxLimit {
-		return nil, fault.New(fault.ParamInvalid, fmt.Sprintf("a limit of %d is out of range", f.Limit), fmt.Sprintf("Use 1 to %d", MaxLimit)).
-			With("minimum", 1).With("maximum", MaxLimit)
-	}
-	if !strings.ContainsAny(f.Name, `*?[{\`) {
-		return func(name string) bool { return strings.Contains(name, f.Name) }, nil
-	}
-	p, err := glob.Compile(f.Name)
-	return func(name string) bool { return p.Match(strings.ReplaceAll(name, "/", "_")) }, err
+	return listed[:min(cmp.Or(f.Limit, DefaultLimit), len(listed))], len(listed), nil
 }
 
 // outputs is what is listed of a run.
@@ -129,7 +121,8 @@ func (s *Store) outputs(run string) ([]Info, error) {
 }
 
 func (i Info) of(t Type, r record, size int64) Info {
-	i.ID, i.Type, i.Name, i.Bytes = id(i.Run, t), t, name(r, t), size
+	i.ID, i.Type, i.Bytes = id(i.Run, t), t, size
+	i.Name = fileName(cmp.Or(strings.TrimSpace(r.begun.Name), r.begun.ExecutionID), string(t))
 	if r.ended != nil {
 		i.Dropped = r.ended.Dropped[t]
 	}
@@ -147,7 +140,7 @@ func (s *Store) size(run string, t Type) (size int64, there bool, err error) {
 	return info.Size(), true, nil
 }
 
-const mostIDs = 1000
+const maxIDs = 1000
 
 // Deletion is what Delete did.
 type Deletion struct {
@@ -168,8 +161,8 @@ func (s *Store) Delete(ctx context.Context, ids []string, confirmed bool) (Delet
 	switch {
 	case len(ids) == 0:
 		return Deletion{}, fault.New(fault.ParamMissing, "no output was named", "List the outputs, and give their ids")
-	case len(ids) > mostIDs:
-		return Deletion{}, fault.New(fault.ParamInvalid, "too many outputs were named", "Delete fewer at once").With("maximum", mostIDs)
+	case len(ids) > maxIDs:
+		return Deletion{}, fault.New(fault.ParamInvalid, "too many outputs were named", "Delete fewer at once").With("maximum", maxIDs)
 	case !confirmed:
 		return Deletion{}, fault.New(fault.Forbidden, "outputs are deleted for good, and this was not confirmed",
 			"Call again with confirm set to true")
@@ -214,14 +207,9 @@ func (s *Store) delete(id string) error {
 	if t == Combined {
 		return failed("deleted", s.remove(run))
 	}
-	return s.deleteStream(run, t)
-}
-
-// deleteStream removes the run too, if nothing of it is left.
-func (s *Store) deleteStream(run string, t Type) error {
-	err := s.root.Remove(fileName(run, string(t)))
+	err = s.root.Remove(fileName(run, string(t)))
 	if errors.Is(err, fs.ErrNotExist) {
-		return unknown(id(run, t))
+		return unknown(id)
 	}
 	if err != nil {
 		return failed("deleted", err)
@@ -231,5 +219,5 @@ func (s *Store) deleteStream(run string, t Type) error {
 			return err
 		}
 	}
-	return failed("deleted", s.remove(run))
+	return failed("deleted", s.remove(run)) // nothing of it is left
 }

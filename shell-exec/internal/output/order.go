@@ -7,7 +7,7 @@ import (
 
 const (
 	turnBytes = 16
-	mostTurns = 1 << 18 // 4 MiB; after so many the order is kept no more, and what the other stream still says comes last
+	maxTurns  = 1 << 18 // 4 MiB; after so many the order is kept no more, and what the other stream still says comes last
 )
 
 // order is the file that tells how Stdout and Stderr took turns: from each turn on, one of them speaks. It is made when
@@ -33,33 +33,32 @@ func (r *Run) turn(to int) {
 		o.begun, o.who = true, to
 		return
 	}
-	if o.file == nil && !r.openOrder() {
-		return
+	if o.file == nil {
+		f, err := r.store.makePart(r.id, orderName)
+		if err != nil {
+			o.ended = true
+			r.because(failed("added to", err))
+			return
+		}
+		o.file = f
+		if !o.add(o.who) {
+			return
+		}
 	}
 	st := &r.streams[o.who]
 	before := o.at
 	o.at[o.who] = st.size - int64(unfinished(st.tail))
-	if o.turns == r.store.mostTurns || !o.tell(to) {
+	if o.turns == r.store.maxTurns || !o.add(to) {
 		o.at, o.ended = before, true
 		return
 	}
 	o.who = to
 }
 
-func (r *Run) openOrder() bool {
-	f, err := r.store.makePart(r.id, orderName)
-	if err != nil {
-		r.order.ended = true
-		r.because(failed("added to", err))
-		return false
-	}
-	r.order.file = f
-	return r.order.tell(r.order.who)
-}
-
-// tell adds one turn: where both streams are, and in the highest bit of the first who speaks.
-func (o *order) tell(who int) bool {
-	b := turn{who, o.at}.encode()
+// add writes one turn: where both streams are, and in the highest bit of the first who speaks.
+func (o *order) add(who int) bool {
+	b := binary.LittleEndian.AppendUint64(nil, uint64(o.at[0])|uint64(who)<<63)
+	b = binary.LittleEndian.AppendUint64(b, uint64(o.at[1]))
 	n, err := o.file.Write(b)
 	if err != nil {
 		o.file.Truncate(int64(o.turns * turnBytes)) // what stays of it is no whole turn
@@ -73,16 +72,6 @@ func (o *order) tell(who int) bool {
 type turn struct {
 	who int
 	at  [2]int64
-}
-
-func (t turn) encode() []byte {
-	b := binary.LittleEndian.AppendUint64(nil, uint64(t.at[0])|uint64(t.who)<<63)
-	return binary.LittleEndian.AppendUint64(b, uint64(t.at[1]))
-}
-
-func decodeTurn(b []byte) turn {
-	first := binary.LittleEndian.Uint64(b)
-	return turn{int(first >> 63), [2]int64{int64(first &^ (1 << 63)), int64(binary.LittleEndian.Uint64(b[8:]))}}
 }
 
 // turns reads a file of turns.
@@ -102,7 +91,9 @@ func (t *turns) turn(i int) (turn, error) {
 		}
 		t.block, t.first = b, i
 	}
-	return decodeTurn(t.block[(i-t.first)*turnBytes:]), nil
+	b := t.block[(i-t.first)*turnBytes:]
+	first := binary.LittleEndian.Uint64(b)
+	return turn{int(first >> 63), [2]int64{int64(first &^ (1 << 63)), int64(binary.LittleEndian.Uint64(b[8:]))}}, nil
 }
 
 func (t *turns) recount() error {

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"os"
@@ -59,10 +60,23 @@ func (p Page) Content() string {
 // Read is a page of an output. An unknown id is fault.NotFound; an offset beyond the end, and what else is out of range,
 // fault.ParamInvalid.
 func (s *Store) Read(id string, w Window) (Page, error) {
-	w, err := w.acceptable()
-	if err != nil {
-		return Page{}, err
+	switch Encoding(strings.ToLower(string(w.Encoding))) {
+	case "", UTF8, "utf8":
+		w.Encoding = UTF8
+	case Base64:
+		w.Encoding = Base64
+	default:
+		return Page{}, fault.New(fault.ParamInvalid, "there is no such encoding", "Use utf-8 or base64").
+			With("encoding", string(w.Encoding))
 	}
+	if w.Size = cmp.Or(w.Size, DefaultPage); w.Size < 0 || w.Size > MaxPage {
+		return Page{}, fault.New(fault.ParamInvalid, fmt.Sprintf("a size of %d bytes is out of range", w.Size),
+			fmt.Sprintf("Use 1 to %d, and read in parts", MaxPage)).With("minimum", 1).With("maximum", MaxPage)
+	}
+	if w.Offset < 0 {
+		return Page{}, fault.New(fault.ParamInvalid, "the offset is below zero", "Use 0 for the beginning")
+	}
+
 	run, t, err := s.parse(id)
 	if err != nil {
 		return Page{}, err
@@ -80,90 +94,54 @@ func (s *Store) Read(id string, w Window) (Page, error) {
 		return Page{}, failed("read", err)
 	}
 	defer v.close()
-	if err := s.stillThere(id, run, t, state); err != nil {
-		return Page{}, err
+
+	// The files may have been removed before they were opened: a run goes with the file about it. A stream without a file has
+	// said nothing yet, or was deleted.
+	part := aboutName
+	if t != Combined && state != Running {
+		part = string(t)
+	}
+	if _, err := s.root.Lstat(fileName(run, part)); os.IsNotExist(err) {
+		return Page{}, unknown(id)
 	}
 	p, err := v.page(w, state == Running)
 	p.ID, p.Encoding, p.State = id, w.Encoding, state
 	return p, failed("read", err)
 }
 
-// stillThere finds out, after files were opened, whether they had been removed before: a run goes with the file about it.
-// A stream without a file has said nothing yet, or was deleted.
-func (s *Store) stillThere(id, run string, t Type, state State) error {
-	part := aboutName
-	if t != Combined && state != Running {
-		part = string(t)
-	}
-	if _, err := s.root.Lstat(fileName(run, part)); os.IsNotExist(err) {
-		return unknown(id)
-	}
-	return nil
-}
-
-func (w Window) acceptable() (Window, error) {
-	if w.Size == 0 {
-		w.Size = DefaultPage
-	}
-	switch Encoding(strings.ToLower(string(w.Encoding))) {
-	case "", UTF8, "utf8":
-		w.Encoding = UTF8
-	case Base64:
-		w.Encoding = Base64
-	default:
-		return w, fault.New(fault.ParamInvalid, "there is no such encoding", "Use utf-8 or base64").With("encoding", string(w.Encoding))
-	}
-	if w.Size < 0 || w.Size > MaxPage {
-		return w, fault.New(fault.ParamInvalid, fmt.Sprintf("a size of %d bytes is out of range", w.Size),
-			fmt.Sprintf("Use 1 to %d, and read in parts", MaxPage)).With("minimum", 1).With("maximum", MaxPage)
-	}
-	if w.Offset < 0 {
-		return w, fault.New(fault.ParamInvalid, "the offset is below zero", "Use 0 for the beginning")
-	}
-	return w, nil
-}
-
-func (v *view) page(w Window, goesOn bool) (Page, error) {
+// page reads a page. As UTF-8 it begins and ends where characters begin, but has one at least; of an output that still
+// grows, a last character that is not complete is no part yet.
+func (v *view) page(w Window, grows bool) (Page, error) {
 	if w.Offset > v.size {
 		return Page{}, fault.New(fault.ParamInvalid, "the offset is beyond the end of the output", "Use an offset up to its total size").
 			With("total_size", v.size)
 	}
 	p := Page{Offset: w.Offset, Next: min(w.Offset+int64(w.Size), v.size), Total: v.size}
 	if w.Encoding == UTF8 {
-		if err := v.align(&p, goesOn); err != nil {
+		if grows {
+			n, err := v.unfinished()
+			if err != nil {
+				return Page{}, err
+			}
+			p.Total -= n
+		}
+		asked := p.Next > p.Offset
+		var err error
+		if p.Offset, err = v.border(min(p.Offset, p.Total)); err != nil {
 			return Page{}, err
+		}
+		if p.Next, err = v.border(min(p.Next, p.Total)); err != nil {
+			return Page{}, err
+		}
+		for end := p.Offset + 1; asked && p.Next == p.Offset && end <= p.Total; end++ {
+			if p.Next, err = v.border(end); err != nil {
+				return Page{}, err
+			}
 		}
 	}
 	p.Raw = make([]byte, p.Next-p.Offset)
-	if _, err := v.ReadAt(p.Raw, p.Offset); err != nil {
-		return Page{}, err
-	}
-	return p, nil
-}
-
-// align lets a page begin and end where characters begin, but have one at least. Of an output that still grows, a last
-// character that is not whole is no part yet.
-func (v *view) align(p *Page, goesOn bool) (err error) {
-	if goesOn {
-		n, err := v.unfinished()
-		if err != nil {
-			return err
-		}
-		p.Total -= n
-	}
-	asked := p.Next > p.Offset
-	if p.Offset, err = v.border(min(p.Offset, p.Total)); err != nil {
-		return err
-	}
-	if p.Next, err = v.border(min(p.Next, p.Total)); err != nil {
-		return err
-	}
-	for end := p.Offset + 1; asked && p.Next == p.Offset && end <= p.Total; end++ {
-		if p.Next, err = v.border(end); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := v.ReadAt(p.Raw, p.Offset)
+	return p, err
 }
 
 // unfinished is how many bytes at the end are the beginning of a character.

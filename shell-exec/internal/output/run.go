@@ -24,7 +24,7 @@ import (
 type Run struct {
 	store *Store
 	id    string
-	told  begun
+	first begun
 
 	mu      sync.Mutex
 	about   *os.File // nil while the run is only held in memory
@@ -44,7 +44,7 @@ type part struct {
 	text []byte
 }
 
-const mostHeld = 64 << 10 // bytes of a run that is not on the disk
+const maxHeld = 64 << 10 // bytes of a run that is not on the disk
 
 type stream struct {
 	file    *os.File // nil until something is written
@@ -67,9 +67,11 @@ func (s *Store) Begin(ctx context.Context, a About) (*Run, error) {
 // at its End. Until then no list has it. A short command whose output was answered in full ends with Forget, and leaves
 // nothing.
 func (s *Store) Later(a About) *Run {
-	id := path.Join(s.project, strings.ToLower(rand.Text()))
-	return &Run{store: s, id: id, told: begun{Time: s.clock().UTC().Round(0), ExecutionID: a.ExecutionID,
-		Name: shorten(a.Name, mostName), Detached: a.Detached}}
+	id, name := path.Join(s.project, strings.ToLower(rand.Text())), a.Name
+	if len(name) > maxName {
+		name = name[:maxName-unfinished([]byte(name[:maxName]))]
+	}
+	return &Run{store: s, id: id, first: begun{Time: s.clock().UTC().Round(0), ExecutionID: a.ExecutionID, Name: name, Detached: a.Detached}}
 }
 
 // Keep stores from now on what is written, and what was before.
@@ -89,23 +91,13 @@ func (r *Run) keep(ctx context.Context) error {
 	case r.lost:
 		return r.err
 	}
-	first, err := line{Begun: &r.told, Note: r.noted}.encode()
+	first, err := line{Begun: &r.first, Note: r.noted}.encode()
 	if err != nil {
 		return err
 	}
-	if r.about, err = r.store.begin(ctx, r.id, first); err != nil {
-		return err
-	}
-	held := r.held
-	r.held, r.heldFor = nil, 0
-	for _, p := range held {
-		r.store.added.Add(int64(r.put(p.to, p.text)))
-	}
-	return nil
-}
 
-// begin makes and locks the file about a run, and lets others go where there are too many.
-func (s *Store) begin(ctx context.Context, run string, first []byte) (f *os.File, err error) {
+	// Make and lock the file about the run, and let others go where there are too many.
+	s := r.store
 	err = s.locked(ctx, func() error {
 		if s.begun.Add(1) > int64(max(s.limits.Runs/runsStep, 1)) || s.full.Load() {
 			if err := s.sweep(); err != nil {
@@ -115,33 +107,35 @@ func (s *Store) begin(ctx context.Context, run string, first []byte) (f *os.File
 		if err := s.root.Mkdir(s.project, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		made, err := s.makePart(run, aboutName)
+		f, err := s.makePart(r.id, aboutName)
 		if err != nil {
 			return err
 		}
-		if err = hold(ctx, made); err == nil { // the store is locked, so that nobody finds the one without the other
-			_, err = made.Write(first)
+		if err = hold(ctx, f); err == nil { // the store is locked, so that nobody finds the one without the other
+			_, err = f.Write(first)
 		}
 		if err != nil {
-			made.Close()
-			s.root.Remove(fileName(run, aboutName))
+			f.Close()
+			s.root.Remove(fileName(r.id, aboutName))
 			return err
 		}
-		f = made
+		r.about = f
 		return nil
 	})
-	return f, err
+	if err != nil {
+		return err
+	}
+
+	held := r.held
+	r.held, r.heldFor = nil, 0
+	for _, p := range held {
+		s.added.Add(int64(r.put(p.to, p.text)))
+	}
+	return nil
 }
 
 func (s *Store) makePart(run, part string) (*os.File, error) {
 	return s.root.OpenFile(fileName(run, part), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
-}
-
-func shorten(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return text[:most-unfinished([]byte(text[:most]))]
 }
 
 // ID is the output_id of what Stdout and Stderr say together.
@@ -162,32 +156,40 @@ func (w writer) Write(p []byte) (int, error) {
 	if w.to < 0 {
 		return 0, fault.New(fault.Internal, "an output of this type cannot be written", "")
 	}
-	if stored := w.run.write(w.to, p); stored > 0 {
-		w.run.store.grew(stored)
-	}
-	return len(p), nil
-}
-
-func (r *Run) write(to int, p []byte) (stored int) {
+	r := w.run
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.about == nil && !r.lost && !r.over {
-		if r.heldFor+len(p) <= mostHeld {
-			r.hold(to, p)
-			return 0
+	unstored := r.about == nil && !r.lost && !r.over
+	if unstored && r.heldFor+len(p) <= maxHeld {
+		r.heldFor += len(p)
+		if n := len(r.held); n > 0 && r.held[n-1].to == w.to {
+			r.held[n-1].text = append(r.held[n-1].text, p...)
+		} else {
+			r.held = append(r.held, part{w.to, bytes.Clone(p)})
 		}
+		r.mu.Unlock()
+		return len(p), nil
+	}
+	if unstored {
 		r.keepOrLose()
 	}
-	return r.put(to, p)
-}
+	stored := r.put(w.to, p)
+	r.mu.Unlock()
 
-func (r *Run) hold(to int, p []byte) {
-	r.heldFor += len(p)
-	if n := len(r.held); n > 0 && r.held[n-1].to == to {
-		r.held[n-1].text = append(r.held[n-1].text, p...)
-		return
+	// Look at the total from time to time.
+	s, step := r.store, min(r.store.limits.Total/16, maxStep)
+	if stored == 0 || s.added.Add(int64(stored)) <= step {
+		return len(p), nil
 	}
-	r.held = append(r.held, part{to, bytes.Clone(p)})
+	err := s.locked(context.Background(), func() error {
+		if s.added.Load() <= step { // somebody looked meanwhile
+			return nil
+		}
+		return s.sweep()
+	})
+	if err != nil {
+		s.full.Store(true) // nobody knows how much there is
+	}
+	return len(p), nil
 }
 
 // keepOrLose counts what is held as dropped, where it cannot be stored.
@@ -204,44 +206,26 @@ func (r *Run) keepOrLose() {
 
 // put stores what there is room for, and counts the rest.
 func (r *Run) put(to int, p []byte) (stored int) {
-	st := &r.streams[to]
-	if keep := p[:r.room(st, len(p))]; len(keep) > 0 {
-		stored = r.add(to, keep)
-	}
-	st.dropped += int64(len(p) - stored)
-	return stored
-}
-
-// room is how many of n bytes may still be stored.
-func (r *Run) room(st *stream, n int) int {
-	if st.dropped > 0 || r.over || r.lost {
+	st, s := &r.streams[to], r.store
+	defer func() { st.dropped += int64(len(p) - stored) }()
+	room := s.limits.Stream - st.size
+	switch {
+	case st.dropped > 0 || r.over || r.lost:
 		return 0
-	}
-	if r.store.full.Load() {
+	case s.full.Load():
 		r.because(fault.New(fault.LimitReached, "the stored outputs of running commands fill all the room there is",
-			"Delete outputs, or end a command").With("limit_bytes", r.store.limits.Total))
+			"Delete outputs, or end a command").With("limit_bytes", s.limits.Total))
+		return 0
+	case int64(len(p)) > room:
+		r.because(fault.New(fault.LimitReached, "the command wrote more than is stored of one stream", "Let it write less, or to a file").
+			With("limit_bytes", s.limits.Stream))
+	}
+	keep := p[:min(int64(len(p)), room)]
+	if len(keep) == 0 {
 		return 0
 	}
-	room := r.store.limits.Stream - st.size
-	if int64(n) <= room {
-		return n
-	}
-	r.because(fault.New(fault.LimitReached, "the command wrote more than is stored of one stream", "Let it write less, or to a file").
-		With("limit_bytes", r.store.limits.Stream))
-	return int(room)
-}
-
-func (r *Run) because(err error) {
-	if r.err == nil {
-		r.err = err
-	}
-}
-
-// add stores what there is room for on the disk.
-func (r *Run) add(to int, p []byte) int {
-	st := &r.streams[to]
 	if st.file == nil {
-		f, err := r.store.makePart(r.id, string(streams()[to]))
+		f, err := s.makePart(r.id, string(streams()[to]))
 		if err != nil {
 			r.because(failed("added to", err))
 			return 0
@@ -249,14 +233,20 @@ func (r *Run) add(to int, p []byte) int {
 		st.file = f
 	}
 	r.turn(to)
-	n, err := st.file.Write(p)
+	n, err := st.file.Write(keep)
 	if err != nil {
 		r.because(failed("added to", err))
 	}
 	st.size += int64(n)
-	st.tail = append(st.tail, p[max(n-3, 0):n]...)
+	st.tail = append(st.tail, keep[max(n-3, 0):n]...)
 	st.tail = append(st.tail[:0], st.tail[max(len(st.tail)-3, 0):]...)
 	return n
+}
+
+func (r *Run) because(err error) {
+	if r.err == nil {
+		r.err = err
+	}
 }
 
 // Note keeps JSON of at most 64 KiB with the run, for who finds it after a restart. The newest note counts.
@@ -411,31 +401,4 @@ func (s *Store) End(ctx context.Context, run string, text json.RawMessage) error
 		}
 		return failed("added to", err)
 	})
-}
-
-// grew counts what was stored, and looks at the total from time to time.
-func (s *Store) grew(n int) {
-	if s.added.Add(int64(n)) <= s.step() {
-		return
-	}
-	err := s.locked(context.Background(), func() error {
-		if s.added.Load() <= s.step() { // somebody looked meanwhile
-			return nil
-		}
-		return s.sweep()
-	})
-	if err != nil {
-		s.full.Store(true) // nobody knows how much there is
-	}
-}
-
-func (s *Store) step() int64 { return min(s.limits.Total/16, mostStep) }
-
-// name is what an output is called in lists.
-func name(r record, t Type) string {
-	base := strings.TrimSpace(r.begun.Name)
-	if base == "" {
-		base = r.begun.ExecutionID
-	}
-	return fileName(base, string(t))
 }

@@ -1,10 +1,32 @@
+// Package output keeps and shows what commands wrote: as a terminal would show it ([screen.Render]), within a budget
+// (Capture), as the newest lines (Newest), and to the last byte, on disk (Store). A store is a directory of its own, which several
+// processes may share:
+//
+//	lock                 locked while a run begins or goes
+//	PROJECT/RUN.about    lines of JSON: that the run began, notes about it, that it ended; locked by who writes the outputs
+//	PROJECT/RUN.stdout   what came, as it came; likewise RUN.stderr and RUN.log
+//	PROJECT/RUN.order    where stdout and stderr took turns, if both said something
+//
+// A Store lists, reads and removes the runs of its own project only. The limits are for all projects together, so what is
+// over them goes wherever it lies.
+//
+// It refuses to open what a client names: an id is taken apart into random letters and one of a few words, and every file
+// is opened through the store's directory. It refuses to let a command fail, wait or fill the disk because of its output:
+// what is not kept is counted.
+//
+// Crashes: files only grow, and in the order in which they are read, so that a run can be read at whatever moment a
+// process is killed; that it was cut off shows in that it has no end and nobody holds its lock. Nothing is synced: after
+// the power went, outputs of the last seconds may be missing, and no others.
 package output
 
 import (
 	"cmp"
 	"context"
+	"errors"
 	"os"
 	"path"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,7 +41,7 @@ const (
 	defaultTotal  = 1 << 30
 	defaultRuns   = 4096
 
-	mostStep = 16 << 20 // bytes that may be added before the total is looked at again
+	maxStep  = 16 << 20 // bytes that may be added before the total is looked at again
 	runsStep = 8        // so is this part of the runs
 )
 
@@ -37,7 +59,7 @@ type Store struct {
 	limits  Limits
 	clock   func() time.Time
 
-	mostTurns int
+	maxTurns int
 
 	mu   sync.Mutex
 	lock *os.File // guarded by mu
@@ -58,25 +80,15 @@ func Open(dir, project string, l Limits, clock func() time.Time) (*Store, error)
 		return nil, fault.New(fault.Internal, "the stored outputs have no project", "")
 	}
 	l = Limits{cmp.Or(l.Stream, defaultStream), cmp.Or(l.Total, defaultTotal), cmp.Or(l.Runs, defaultRuns)}
-	s := &Store{project: project, limits: l, clock: clock, mostTurns: mostTurns}
-	if err := s.open(dir); err != nil {
-		return nil, failed("opened", err)
-	}
-	if err := s.locked(context.Background(), s.sweep); err != nil {
-		s.Close()
-		return nil, failed("opened", err)
-	}
-	return s, nil
-}
-
-func (s *Store) open(dir string) error {
+	s := &Store{project: project, limits: l, clock: clock, maxTurns: maxTurns}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
+		return nil, failed("opened", err)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return err
+		return nil, failed("opened", err)
 	}
+	s.root = root
 	info, err := root.Stat(".")
 	if err == nil && info.Mode().Perm()&0o077 != 0 { // somebody made it wider than this user alone
 		err = root.Chmod(".", 0o700)
@@ -86,10 +98,13 @@ func (s *Store) open(dir string) error {
 	}
 	if err != nil {
 		root.Close()
-		return err
+		return nil, failed("opened", err)
 	}
-	s.root = root
-	return nil
+	if err := s.locked(context.Background(), s.sweep); err != nil {
+		s.Close()
+		return nil, failed("opened", err)
+	}
+	return s, nil
 }
 
 // Close gives the store's files back. Runs must have ended before.
@@ -178,4 +193,39 @@ func (t Type) index() int {
 		}
 	}
 	return -1
+}
+
+// hold locks f for this process, and for a child that inherits it. Who asks whether a file is held has it for a moment.
+func hold(ctx context.Context, f *os.File) error {
+	if runtime.GOOS == "windows" { // a child does not inherit locks there, so none says whether a run goes on
+		return fault.New(fault.Unavailable, "this platform has no file locks for a store of outputs", "")
+	}
+	return flock.Wait(ctx, f, "the stored outputs")
+}
+
+// ours are codes that would be about the caller's file if they came from the store's.
+var ours = []fault.Code{fault.NotFound, fault.Exists, fault.ParamInvalid, fault.ParamMalformed, fault.Forbidden, fault.OutsideAllowed}
+
+// failed is an error of the operating system about the store's own files. An error that has its code already stays.
+func failed(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if told, ok := errors.AsType[*fault.Error](err); ok {
+		return told
+	}
+	f := fault.From(err)
+	if slices.Contains(ours, f.Code) {
+		f = fault.New(fault.Unavailable, "a file of them is missing or of the wrong kind", "")
+	}
+	do := "Ask the person who runs this server to look at its state directory"
+	if f.Code == fault.DiskFull {
+		do = f.Do
+	}
+	return fault.New(f.Code, "the stored outputs cannot be "+what+", since "+f.Msg, do).Because(err)
+}
+
+func unknown(id string) error {
+	return fault.New(fault.NotFound, "there is no stored output with this id, or no longer", "List the outputs to see what is there").
+		With("output_id", id)
 }

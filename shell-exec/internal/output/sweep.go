@@ -25,9 +25,23 @@ type found struct {
 func (s *Store) sweep() error {
 	s.added.Store(0)
 	s.begun.Store(0)
-	all, projects, err := s.everything()
+	entries, err := fs.ReadDir(s.root.FS(), ".")
 	if err != nil {
 		return err
+	}
+	var projects []string
+	for _, e := range entries {
+		if e.IsDir() && validProject(e.Name()) {
+			projects = append(projects, e.Name())
+		}
+	}
+	var all []found
+	for _, dir := range append(projects, ".") { // what is outside of every project, as an earlier version had it, is nobody's
+		runs, err := s.runs(dir)
+		if err != nil {
+			return err
+		}
+		all = append(all, runs...)
 	}
 	var total int64
 	for _, r := range all {
@@ -59,28 +73,6 @@ func (s *Store) sweep() error {
 	}
 	s.full.Store(total > s.limits.Total)
 	return nil
-}
-
-// everything is the runs of all projects, and where they are. What lies outside of every project, as an earlier version had
-// it, is nobody's.
-func (s *Store) everything() (all []found, projects []string, err error) {
-	entries, err := fs.ReadDir(s.root.FS(), ".")
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, e := range entries {
-		if e.IsDir() && validProject(e.Name()) {
-			projects = append(projects, e.Name())
-		}
-	}
-	for _, dir := range append(projects, ".") {
-		runs, err := s.runs(dir)
-		if err != nil {
-			return nil, nil, err
-		}
-		all = append(all, runs...)
-	}
-	return all, projects, nil
 }
 
 // runs looks at all files of a project; none is where it has no directory. What does not look like one of ours is left alone.

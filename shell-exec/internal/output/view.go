@@ -18,34 +18,65 @@ type view struct {
 }
 
 // view opens an output, of a run that still grows so that every byte of the row stays where it is.
-func (s *Store) view(run string, t Type, grows bool) (*view, error) {
-	v := &view{}
-	err := v.open(s, run, t, grows)
-	v.size = v.ends[0] + v.ends[1]
-	if err != nil {
-		v.close()
-	}
-	return v, err
-}
-
-func (v *view) open(s *Store, run string, t Type, grows bool) error {
+func (s *Store) view(run string, t Type, grows bool) (v *view, err error) {
+	v = &view{}
+	defer func() {
+		v.size = v.ends[0] + v.ends[1]
+		if err != nil {
+			v.close()
+		}
+	}()
 	if t != Combined {
-		return v.openStream(s, run, 0, t)
+		return v, v.openStream(s, run, 0, t)
 	}
 	if err := v.openOrder(s, run); err != nil {
-		return err
+		return v, err
 	}
-	err := errors.Join(v.openStream(s, run, 0, Stdout), v.openStream(s, run, 1, Stderr))
-	if err != nil {
-		return err
+	if err := errors.Join(v.openStream(s, run, 0, Stdout), v.openStream(s, run, 1, Stderr)); err != nil {
+		return v, err
 	}
 	if v.order.count == 0 && v.ends[0] == 0 {
 		v.last.who = 1
 	}
-	if grows {
-		return v.settle(s, run)
+	if !grows {
+		return v, nil
 	}
-	return nil
+
+	// Take from the row what may still move: what the stream said that has not the turn, the beginning of a character, and
+	// what was said in a turn that was taken after the turns were counted and before the ends were seen.
+	if v.order.file == nil {
+		if err := v.openOrder(s, run); err != nil {
+			return v, err
+		}
+		if v.order.count > 0 {
+			v.order.count = 1
+		}
+	}
+	seen := v.order.count
+	if err := v.order.recount(); err != nil {
+		return v, err
+	}
+	if seen > 0 {
+		last, err := v.order.turn(seen - 1)
+		if err != nil {
+			return v, err
+		}
+		v.last = last
+	}
+	if v.order.count > seen {
+		next, err := v.order.turn(seen)
+		if err != nil {
+			return v, err
+		}
+		v.ends[v.last.who] = min(v.ends[v.last.who], next.at[v.last.who])
+	}
+	v.order.count = seen
+	other := 1 - v.last.who
+	v.ends[other] = min(v.ends[other], v.last.at[other])
+	v.size = v.ends[0] + v.ends[1]
+	n, err := v.unfinished()
+	v.ends[v.last.who] -= n
+	return v, err
 }
 
 func (v *view) openStream(s *Store, run string, i int, t Type) (err error) {
@@ -78,44 +109,6 @@ func (s *Store) openIfThere(run, part string) (*os.File, error) {
 		return nil, nil
 	}
 	return f, err
-}
-
-// settle takes from the row what may still move: what the stream said that has not the turn, the beginning of a
-// character, and what was said in a turn that was taken after the turns were counted and before the ends were seen.
-func (v *view) settle(s *Store, run string) error {
-	if v.order.file == nil {
-		if err := v.openOrder(s, run); err != nil {
-			return err
-		}
-		if v.order.count > 0 {
-			v.order.count = 1
-		}
-	}
-	seen := v.order.count
-	if err := v.order.recount(); err != nil {
-		return err
-	}
-	if seen > 0 {
-		last, err := v.order.turn(seen - 1)
-		if err != nil {
-			return err
-		}
-		v.last = last
-	}
-	if v.order.count > seen {
-		next, err := v.order.turn(seen)
-		if err != nil {
-			return err
-		}
-		v.ends[v.last.who] = min(v.ends[v.last.who], next.at[v.last.who])
-	}
-	v.order.count = seen
-	other := 1 - v.last.who
-	v.ends[other] = min(v.ends[other], v.last.at[other])
-	v.size = v.ends[0] + v.ends[1]
-	n, err := v.unfinished()
-	v.ends[v.last.who] -= n
-	return err
 }
 
 func (v *view) close() {
@@ -158,9 +151,14 @@ func (v *view) place(t turn) int64 { return min(t.at[0], v.ends[0]) + min(t.at[1
 
 // ReadAt reads from the row.
 func (v *view) ReadAt(p []byte, at int64) (int, error) {
+	var err error
+	next := sort.Search(v.order.count, func(i int) bool { // the first turn that begins after the place
+		t, failure := v.order.turn(i)
+		err = errors.Join(err, failure)
+		return failure != nil || v.place(t) > at
+	})
 	done := 0
-	i, err := v.find(at)
-	for ; err == nil && done < len(p) && i <= max(v.order.count, 1); i++ {
+	for i := max(next-1, 0); err == nil && done < len(p) && i <= max(v.order.count, 1); i++ {
 		var s segment
 		if s, err = v.segment(i); err != nil {
 			break
@@ -172,15 +170,4 @@ func (v *view) ReadAt(p []byte, at int64) (int, error) {
 		}
 	}
 	return done, err
-}
-
-// find is the last turn that begins at or before a place.
-func (v *view) find(at int64) (int, error) {
-	var failure error
-	i := sort.Search(v.order.count, func(i int) bool {
-		t, err := v.order.turn(i)
-		failure = errors.Join(failure, err)
-		return err != nil || v.place(t) > at
-	})
-	return max(i-1, 0), failure
 }
