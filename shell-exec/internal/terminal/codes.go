@@ -29,8 +29,22 @@ func codes(text string) ([]byte, error) {
 		switch c := text[at]; {
 		case c == '\\':
 			out, size, err = backslash(out, text, at)
+		case c == '^' && at+1 == len(text):
+			err = malformedCode(text, at, "a ^ has nothing after it; write ^^ for the character")
 		case c == '^':
-			out, size, err = caret(out, text, at)
+			size = 2
+			switch c := text[at+1]; {
+			case c == '?':
+				out = append(out, 0x7f)
+			case c == '^':
+				out = append(out, '^')
+			case c >= '@' && c <= '_':
+				out = append(out, c-'@')
+			case c >= 'a' && c <= 'z':
+				out = append(out, c-'a'+1)
+			default:
+				err = malformedCode(text, at, "there is no such control character; write ^^ for the character ^")
+			}
 		case c == '\n' || c == '\r':
 			out = append(out, '\r')
 			if strings.HasPrefix(text[at:], "\r\n") {
@@ -94,24 +108,6 @@ func number(out []byte, text string, at, prefix, digits, base int) ([]byte, int,
 		return utf8.AppendRune(out, rune(n)), end - at, nil
 	}
 	return append(out, byte(n)), end - at, nil
-}
-
-func caret(out []byte, text string, at int) ([]byte, int, error) {
-	if at+1 == len(text) {
-		return nil, 0, malformedCode(text, at, "a ^ has nothing after it; write ^^ for the character")
-	}
-	c := text[at+1]
-	switch {
-	case c == '?':
-		return append(out, 0x7f), 2, nil
-	case c == '^':
-		return append(out, '^'), 2, nil
-	case c >= '@' && c <= '_':
-		return append(out, c-'@'), 2, nil
-	case c >= 'a' && c <= 'z':
-		return append(out, c-'a'+1), 2, nil
-	}
-	return nil, 0, malformedCode(text, at, "there is no such control character; write ^^ for the character ^")
 }
 
 func malformedCode(text string, at int, why string) error {

@@ -34,13 +34,6 @@ type member struct {
 	waiting bool // for a child of its own, and for nothing else
 }
 
-func (m member) leads(group int) int {
-	if m.pid == group {
-		return 1
-	}
-	return 0
-}
-
 // foreground is the group that has the keyboard.
 type foreground struct {
 	group   int
@@ -55,6 +48,17 @@ func (s *session) foreground() foreground {
 		return foreground{}
 	}
 	all := members(group)
+	slices.SortFunc(all, func(a, b member) int {
+		switch {
+		case a.pid == b.pid:
+			return 0
+		case a.pid == group:
+			return -1
+		case b.pid == group:
+			return 1
+		}
+		return a.pid - b.pid
+	})
 	readers := slices.DeleteFunc(slices.Clone(all), func(m member) bool { return m.waiting })
 	if len(readers) == 0 {
 		readers = all

@@ -38,22 +38,17 @@ func keys(names []string, application bool) ([]byte, error) {
 	return out, nil
 }
 
+// key is what a key sends, with others held or not: Enter, Ctrl+C, Alt+x, Ctrl+Left.
 func key(name string, application bool) (string, bool) {
-	word := strings.ToLower(name)
-	if sent, ok := named[word]; ok {
+	if sent, ok := named[strings.ToLower(name)]; ok {
 		return sent, true
 	}
-	if letter, ok := cursor[word]; ok {
+	if letter, ok := cursor[strings.ToLower(name)]; ok {
 		if application {
 			return "\x1bO" + string(letter), true
 		}
 		return "\x1b[" + string(letter), true
 	}
-	return modified(name)
-}
-
-// modified is a key with others held: Ctrl+C, Alt+x, Ctrl+Left.
-func modified(name string) (string, bool) {
 	held, rest := 0, name
 	for {
 		before, after, found := strings.Cut(rest, "+")

@@ -5,12 +5,11 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"golang.org/x/sys/unix"
 )
 
-// members are the living processes of a group, its leader first where it lives.
+// members are the living processes of a group.
 func members(group int) []member {
 	all, err := unix.SysctlKinfoProcSlice("kern.proc.pgrp", group)
 	if err != nil {
@@ -23,12 +22,6 @@ func members(group int) []member {
 			found = append(found, member{pid: int(p.Proc.P_pid), name: unix.ByteSliceToString(p.Proc.P_comm[:])})
 		}
 	}
-	slices.SortFunc(found, func(a, b member) int {
-		if lead := b.leads(group) - a.leads(group); lead != 0 {
-			return lead
-		}
-		return a.pid - b.pid
-	})
 	return found
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/multiollama/mcp-server/shell-exec/internal/procfs"
 )
 
-// members are the living processes of a group, its leader first where it lives.
+// members are the living processes of a group.
 func members(group int) []member {
 	pids, _ := procfs.PIDs() // what it could not read is not there
 	var found []member
@@ -28,12 +28,6 @@ func members(group int) []member {
 			found = append(found, member{pid: pid, name: s.Name, waiting: sleeps == unix.SYS_WAIT4 || sleeps == unix.SYS_WAITID})
 		}
 	}
-	slices.SortFunc(found, func(a, b member) int {
-		if lead := b.leads(group) - a.leads(group); lead != 0 {
-			return lead
-		}
-		return a.pid - b.pid
-	})
 	return found
 }
 

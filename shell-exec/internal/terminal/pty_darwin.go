@@ -1,8 +1,6 @@
 package terminal
 
-import (
-	"golang.org/x/sys/unix"
-)
+import "golang.org/x/sys/unix"
 
 // unread says that nothing is known: this system does not tell what is still to be read.
 func (l *line) unread() (left, known bool) { return false, false }
@@ -18,3 +16,5 @@ func (l *line) modes() (m modes, err error) {
 	})
 	return m, err
 }
+
+const disabled = 0xff // a key of the terminal that is off

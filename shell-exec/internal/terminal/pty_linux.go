@@ -1,8 +1,6 @@
 package terminal
 
-import (
-	"golang.org/x/sys/unix"
-)
+import "golang.org/x/sys/unix"
 
 // unread says whether something that was typed is still there to be read, and whether that is known.
 func (l *line) unread() (left, known bool) {
@@ -36,3 +34,5 @@ func (l *line) modes() (m modes, err error) {
 	})
 	return m, err
 }
+
+const disabled = 0 // a key of the terminal that is off

@@ -106,7 +106,21 @@ func (s *Sessions) Send(ctx context.Context, in Input) (Sent, error) {
 	if t.exited() {
 		return Sent{}, t.gone()
 	}
-	return t.send(ctx, p, in)
+
+	sent := Sent{Time: t.now()}
+	fg := t.foreground()
+	if err := in.SendTo.check(fg); err != nil {
+		return sent, err
+	}
+	sent.Foreground = fg.process()
+	n, err := t.sendParts(ctx, p, fg, in)
+	if err == nil && n < len(p) {
+		var m int
+		m, err = t.sendJudged(ctx, p[n:], in, n == 0)
+		sent.Judged, n = true, n+m
+	}
+	sent.Bytes = p[:n]
+	return sent, err
 }
 
 // encode is the bytes of an input.
@@ -120,7 +134,14 @@ func (in Input) encode(t *session) (p []byte, err error) {
 	case in.RawBytes:
 		p, err = fromHex(in.Text)
 	case in.Paste:
-		p, err = pasted(in.Text, modes.BracketedPaste)
+		if p = asTyped(in.Text); !modes.BracketedPaste {
+			break
+		}
+		if !pasteable(p) {
+			return nil, fault.New(fault.ParamInvalid, "a control character cannot be pasted",
+				"Leave it out, or send the text without paste").With("parameter", "input")
+		}
+		p = append(append([]byte(pasteBegins), p...), pasteEnds...)
 	default:
 		p = asTyped(in.Text)
 	}
@@ -142,38 +163,7 @@ func (in Input) encode(t *session) (p []byte, err error) {
 	return p, nil
 }
 
-// pasted is a text as a terminal pastes it.
-func pasted(text string, marks bool) ([]byte, error) {
-	p := asTyped(text)
-	if !marks {
-		return p, nil
-	}
-	if !pasteable(p) {
-		return nil, fault.New(fault.ParamInvalid, "a control character cannot be pasted", "Leave it out, or send the text without paste").
-			With("parameter", "input")
-	}
-	return append(append([]byte(pasteBegins), p...), pasteEnds...), nil
-}
-
-// send types p. s.keys is held.
-func (s *session) send(ctx context.Context, p []byte, in Input) (Sent, error) {
-	sent := Sent{Time: s.now()}
-	fg := s.foreground()
-	if err := in.SendTo.check(fg); err != nil {
-		return sent, err
-	}
-	sent.Foreground = fg.process()
-	n, err := s.sendParts(ctx, p, fg, in)
-	if err == nil && n < len(p) {
-		var m int
-		m, err = s.sendJudged(ctx, p[n:], in, n == 0)
-		sent.Judged, n = true, n+m
-	}
-	sent.Bytes = p[:n]
-	return sent, err
-}
-
-// sendParts types what goes to a program that is no shell and certainly reads it, and says how much that was. The part
+// sendParts types what goes to a program that is no shell and certainly reads it, and says how much that was; s.keys is held. The part
 // that a shell could run is sent only when the program has taken what stands before it: a program that does not read
 // leaves all to the shell, which reads it when the program has ended.
 func (s *session) sendParts(ctx context.Context, p []byte, fg foreground, in Input) (n int, err error) {
@@ -270,9 +260,14 @@ func (s *session) sendJudged(ctx context.Context, p []byte, in Input, first bool
 			return n, err
 		}
 		// Who came to the keyboard while a person thought about it may read it otherwise: then it is asked again.
-		if verdict, err = in.judge(*ask); err != nil {
+		if in.Judge == nil {
+			return 0, fault.New(fault.Forbidden, "there is nobody to judge what is typed", "Report this")
+		}
+		v, err := in.Judge(*ask)
+		if err != nil {
 			return 0, err
 		}
+		verdict = &allowed{v, *ask}
 	}
 	return 0, fault.New(fault.Exists, "what has the keyboard changes all the time; nothing was sent",
 		"Wait until the terminal is quiet, and send it again")
@@ -414,14 +409,6 @@ func (s *session) arrives(ctx context.Context) bool {
 		waited += pause
 	}
 	return false
-}
-
-func (in Input) judge(p Pending) (*allowed, error) {
-	if in.Judge == nil {
-		return nil, fault.New(fault.Forbidden, "there is nobody to judge what is typed", "Report this")
-	}
-	v, err := in.Judge(p)
-	return &allowed{v, p}, err
 }
 
 // pending is what to ask. shell is the first process of the session.

@@ -100,9 +100,31 @@ type Info struct {
 
 // Create starts a program in a terminal. A limit is fault.LimitReached, which names it.
 func (s *Sessions) Create(ctx context.Context, q Request) (Info, error) {
-	if err := s.reserve(); err != nil {
-		return Info{}, err
+	// Make room for one more, and let the oldest that have ended go.
+	var refused error
+	s.mu.Lock()
+	switch alive := len(slices.DeleteFunc(slices.Clone(s.all), (*session).exited)); {
+	case s.closed:
+		refused = ending()
+	case alive+s.begun >= s.config.Limit:
+		refused = fault.New(fault.LimitReached, fmt.Sprintf("%d terminals are open already", s.config.Limit),
+			"Close one with terminal_close; terminal_list shows them").With("limit", s.config.Limit)
+	default:
+		s.begun++
+		over := len(s.all) - alive - s.config.Ended
+		s.all = slices.DeleteFunc(s.all, func(t *session) bool {
+			if over <= 0 || !t.exited() {
+				return false
+			}
+			over--
+			return true
+		})
 	}
+	s.mu.Unlock()
+	if refused != nil {
+		return Info{}, refused
+	}
+
 	t, err := s.begin(ctx, q)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,30 +142,6 @@ func (s *Sessions) Create(ctx context.Context, q Request) (Info, error) {
 
 func ending() error {
 	return fault.New(fault.Unavailable, "the server is about to end", "Create the terminal with the next one")
-}
-
-// reserve makes room for one more, and lets the oldest that have ended go.
-func (s *Sessions) reserve() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return ending()
-	}
-	alive := slices.DeleteFunc(slices.Clone(s.all), (*session).exited)
-	if len(alive)+s.begun >= s.config.Limit {
-		return fault.New(fault.LimitReached, fmt.Sprintf("%d terminals are open already", s.config.Limit),
-			"Close one with terminal_close; terminal_list shows them").With("limit", s.config.Limit)
-	}
-	s.begun++
-	over := len(s.all) - len(alive) - s.config.Ended
-	s.all = slices.DeleteFunc(s.all, func(t *session) bool {
-		if over <= 0 || !t.exited() {
-			return false
-		}
-		over--
-		return true
-	})
-	return nil
 }
 
 // Filter says which sessions to list.
@@ -274,4 +272,48 @@ func (s *Sessions) CloseAll() error {
 	}
 	wait.Wait()
 	return errors.Join(errs...)
+}
+
+// Watched is a living session, for somebody who looks at its processes.
+type Watched struct {
+	ID string
+
+	session *session
+}
+
+// PIDs are the processes of the session that live now.
+func (w Watched) PIDs() []int { return w.session.tree.PIDs() }
+
+// Gone is closed when none is left.
+func (w Watched) Gone() <-chan struct{} { return w.session.tree.Gone() }
+
+// Watch is the session whose program has the process ID; fault.NoProcess where there is
+// none, whoever else has it.
+func (s *Sessions) Watch(pid int) (Watched, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.all {
+		if t.tree.PID() == pid && !t.exited() {
+			return Watched{t.id, t}, nil
+		}
+	}
+	return Watched{}, fault.New(fault.NoProcess, fmt.Sprintf("no terminal of this server has the process %d", pid),
+		"terminal_list shows them").With("process_id", pid)
+}
+
+// ShellCommand is how a shell is started to be typed at, without the files that people have for it: what is typed is
+// judged as what its name says. The first word is the program.
+func ShellCommand(shell string) ([]string, error) {
+	for _, argv := range [][]string{
+		{"bash", "--noprofile", "--norc", "-i"},
+		{"sh", "-i"},
+		{"zsh", "-f", "-i"},
+		{"fish", "--no-config", "--private", "-i"},
+	} {
+		if argv[0] == shell {
+			return slices.Clone(argv), nil
+		}
+	}
+	return nil, fault.New(fault.ParamInvalid, fmt.Sprintf("there is no shell type %q here", shell), "Use bash, sh, zsh or fish").
+		With("parameter", "shell_type")
 }

@@ -93,24 +93,19 @@ func (r *reading) key(input []byte) int {
 	case c >= ' ' && c < 0x7f:
 		r.next.text = append(r.next.text, c)
 	case c >= 0x80:
-		return r.letter(input)
+		l, size := utf8.DecodeRune(input)
+		if l == utf8.RuneError || l < 0xa0 || !r.keyboard.unicode { // without Unicode its bytes are keys with Alt
+			r.doubt(wild)
+		} else {
+			r.next.text = append(r.next.text, input[:size]...)
+		}
+		return size
 	case c == 0x1b:
 		return r.sequence(input)
 	default:
 		r.control(c)
 	}
 	return 1
-}
-
-// letter is one beyond ASCII. Without Unicode its bytes are keys with Alt.
-func (r *reading) letter(input []byte) int {
-	l, size := utf8.DecodeRune(input)
-	if l == utf8.RuneError || l < 0xa0 || !r.keyboard.unicode {
-		r.doubt(wild)
-		return size
-	}
-	r.next.text = append(r.next.text, input[:size]...)
-	return size
 }
 
 func (r *reading) control(c byte) {
@@ -244,8 +239,14 @@ const pasteBegins, pasteEnds = "\x1b[200~", "\x1b[201~"
 
 // sequence is Escape, alone or with what belongs to it.
 func (r *reading) sequence(input []byte) int {
-	if n := r.paste(input); n > 0 {
-		return n
+	if r.keyboard.pastes && bytes.HasPrefix(input, []byte(pasteBegins)) {
+		// A text between marks is put into the line as it is, ends of lines included.
+		text, _, found := bytes.Cut(input[len(pasteBegins):], []byte(pasteEnds))
+		ascii := !bytes.ContainsFunc(text, func(l rune) bool { return l >= 0x80 })
+		if found && pasteable(text) && (ascii || r.keyboard.unicode) {
+			r.next.text = append(r.next.text, bytes.ReplaceAll(text, []byte("\r"), []byte("\n"))...)
+			return len(pasteBegins) + len(text) + len(pasteEnds)
+		}
 	}
 	for _, m := range movements {
 		if bytes.HasPrefix(input[1:], []byte(m)) {
@@ -256,19 +257,6 @@ func (r *reading) sequence(input []byte) int {
 	r.completes = true
 	r.doubt(wild)
 	return 1
-}
-
-// paste is a text between marks, which is put into the line as it is, ends of lines included.
-func (r *reading) paste(input []byte) int {
-	if !r.keyboard.pastes || !bytes.HasPrefix(input, []byte(pasteBegins)) {
-		return 0
-	}
-	text, _, found := bytes.Cut(input[len(pasteBegins):], []byte(pasteEnds))
-	if !found || !pasteable(text) || bytes.ContainsFunc(text, func(l rune) bool { return l >= 0x80 }) && !r.keyboard.unicode {
-		return 0
-	}
-	r.next.text = append(r.next.text, bytes.ReplaceAll(text, []byte("\r"), []byte("\n"))...)
-	return len(pasteBegins) + len(text) + len(pasteEnds)
 }
 
 // pasteable says whether a text can stand between marks: nothing in it is a key, or ends the paste.
