@@ -23,7 +23,18 @@ func newHistory(samples int, age time.Duration) *history {
 
 // add takes a sample that is newer than all before.
 func (h *history) add(s Sample) {
-	h.forget(s.Time.Add(-h.age))
+	// Drop what is older than is remembered: where the oldest is kept, there is nothing else to drop.
+	then := s.Time.Add(-h.age)
+	for i := len(h.level) - 1; i >= 0; i-- {
+		n := 0
+		for n < len(h.level[i]) && h.level[i][n].Time.Before(then) {
+			n++
+		}
+		h.level[i] = slices.Delete(h.level[i], 0, n)
+		if len(h.level[i]) > 0 {
+			break
+		}
+	}
 	h.put(0, s)
 }
 
@@ -41,20 +52,6 @@ func (h *history) put(level int, s Sample) {
 		all = slices.Delete(all, 0, 2*pairs)
 	}
 	h.level[level] = all
-}
-
-// forget drops what is older: where the oldest is kept, there is nothing else to drop.
-func (h *history) forget(then time.Time) {
-	for i := len(h.level) - 1; i >= 0; i-- {
-		n := 0
-		for n < len(h.level[i]) && h.level[i][n].Time.Before(then) {
-			n++
-		}
-		h.level[i] = slices.Delete(h.level[i], 0, n)
-		if len(h.level[i]) > 0 {
-			return
-		}
-	}
 }
 
 // after is what is remembered of the time after then, the oldest first.

@@ -32,28 +32,22 @@ func look(pid int, m Metrics) (reading, bool) {
 	if m.Has(IO) {
 		var buf [1024]byte
 		if text, err := procfs.Beginning("/proc/"+strconv.Itoa(pid)+"/io", buf[:]); err == nil && len(text) > 0 {
-			r.moved = parseIO(text)
 			r.told |= IO
+			for line := range bytes.Lines(text) {
+				key, value, _ := bytes.Cut(bytes.TrimSpace(line), []byte(": "))
+				n, _ := strconv.ParseInt(string(value), 10, 64)
+				switch string(key) {
+				case "rchar":
+					r.moved.read = n
+				case "wchar":
+					r.moved.written = n
+				case "read_bytes":
+					r.moved.storageRead = n
+				case "write_bytes":
+					r.moved.storageWritten = n
+				}
+			}
 		}
 	}
 	return r, true
-}
-
-// parseIO reads /proc/PID/io.
-func parseIO(text []byte) (m moved) {
-	for line := range bytes.Lines(text) {
-		key, value, _ := bytes.Cut(bytes.TrimSpace(line), []byte(": "))
-		n, _ := strconv.ParseInt(string(value), 10, 64)
-		switch string(key) {
-		case "rchar":
-			m.read = n
-		case "wchar":
-			m.written = n
-		case "read_bytes":
-			m.storageRead = n
-		case "write_bytes":
-			m.storageWritten = n
-		}
-	}
-	return m
 }

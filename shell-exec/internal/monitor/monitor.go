@@ -7,6 +7,7 @@
 package monitor
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
 	"slices"
@@ -106,9 +107,10 @@ func newMonitors(l Limits, e eyes, now func() time.Time) *Monitors {
 // called with each sample, one at a time, and has to return soon: the next look waits for it. A monitor of the same
 // processes that is still at work is stopped, and its samples are taken over.
 func (m *Monitors) Start(pid int, id string, src Source, o Options, publish func(Sample)) (Monitor, error) {
-	o, err := o.checked()
-	if err != nil {
-		return Monitor{}, err
+	o.Interval, o.Metrics = cmp.Or(o.Interval, DefaultInterval), cmp.Or(o.Metrics, All)
+	if o.Interval < MinInterval || o.Interval > MaxInterval {
+		return Monitor{}, fault.New(fault.ParamInvalid, fmt.Sprintf("an interval of %s is out of range", o.Interval),
+			fmt.Sprintf("Choose one from %d to %d milliseconds", MinInterval.Milliseconds(), MaxInterval.Milliseconds()))
 	}
 	select {
 	case <-src.Gone():
@@ -122,8 +124,25 @@ func (m *Monitors) Start(pid int, id string, src Source, o Options, publish func
 		Monitor: Monitor{ID: "mon_" + strings.ToLower(rand.Text()[:16]), PID: pid, Execution: id, Options: o, State: Running, Started: m.now()},
 		past:    newHistory(m.limits.Samples, m.limits.Age), quit: make(chan struct{}),
 	}
-	if err := m.admit(w); err != nil {
-		return Monitor{}, err
+
+	// Make room for it: of one that looks at the same, else of one that is over.
+	if m.closed {
+		return Monitor{}, fault.New(fault.Unavailable, "the server is about to end", "")
+	}
+	same := func(o *watch) bool { return o.State == Running && o.PID == pid && o.Execution == id }
+	if i := slices.IndexFunc(m.all, same); i >= 0 {
+		old := m.all[i]
+		m.end(old, Stopped)
+		w.Replaced, w.past, w.latest = old.ID, old.past, old.latest
+		m.all = slices.Delete(m.all, i, i+1)
+	}
+	if len(m.all) >= m.limits.Monitors {
+		over := slices.IndexFunc(m.all, func(o *watch) bool { return o.State != Running })
+		if over < 0 {
+			return Monitor{}, fault.New(fault.LimitReached, fmt.Sprintf("%d monitors are at work already", m.limits.Monitors),
+				"End one of the processes that are monitored, or wait for its end").With("limit", m.limits.Monitors)
+		}
+		m.all = slices.Delete(m.all, over, over+1)
 	}
 	m.all = append(m.all, w)
 	m.loops.Add(1)
@@ -131,42 +150,55 @@ func (m *Monitors) Start(pid int, id string, src Source, o Options, publish func
 	return w.Monitor, nil
 }
 
-func (o Options) checked() (Options, error) {
-	if o.Interval == 0 {
-		o.Interval = DefaultInterval
+// rest is how many times as long as a look took the next one waits at least: looks
+// take a twentieth of a core at most, however large the tree is.
+const rest = 19
+
+// run looks until the monitor is over.
+func (m *Monitors) run(w *watch, t *tally, gone <-chan struct{}, publish func(Sample)) {
+	defer m.loops.Done()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for empty := 0; ; {
+		select {
+		case <-w.quit:
+			return
+		case <-gone:
+			m.over(w)
+			return
+		case <-timer.C:
+		}
+		began := m.now()
+		s := t.sample(began)
+		took := m.now().Sub(began)
+		m.mu.Lock()
+		running := w.State == Running
+		if running {
+			w.latest = s
+			w.past.add(s)
+		}
+		m.mu.Unlock()
+		if !running { // nobody is told of what comes after the end
+			return
+		}
+		if publish != nil {
+			publish(s)
+		}
+		if empty++; s.Processes > 0 {
+			empty = 0
+		}
+		if gone == nil && empty == 2 { // looks in a row that have met nobody
+			m.over(w)
+			return
+		}
+		timer.Reset(max(w.Interval-took, rest*took))
 	}
-	if o.Metrics == 0 {
-		o.Metrics = All
-	}
-	if o.Interval < MinInterval || o.Interval > MaxInterval {
-		return o, fault.New(fault.ParamInvalid, fmt.Sprintf("an interval of %s is out of range", o.Interval),
-			fmt.Sprintf("Choose one from %d to %d milliseconds", MinInterval.Milliseconds(), MaxInterval.Milliseconds()))
-	}
-	return o, nil
 }
 
-// admit makes room for w: of one that looks at the same, else of one that is over.
-func (m *Monitors) admit(w *watch) error {
-	if m.closed {
-		return fault.New(fault.Unavailable, "the server is about to end", "")
-	}
-	same := func(o *watch) bool { return o.State == Running && o.PID == w.PID && o.Execution == w.Execution }
-	if i := slices.IndexFunc(m.all, same); i >= 0 {
-		old := m.all[i]
-		m.end(old, Stopped)
-		w.Replaced, w.past, w.latest = old.ID, old.past, old.latest
-		m.all = slices.Delete(m.all, i, i+1)
-	}
-	if len(m.all) < m.limits.Monitors {
-		return nil
-	}
-	over := slices.IndexFunc(m.all, func(o *watch) bool { return o.State != Running })
-	if over < 0 {
-		return fault.New(fault.LimitReached, fmt.Sprintf("%d monitors are at work already", m.limits.Monitors),
-			"End one of the processes that are monitored, or wait for its end").With("limit", m.limits.Monitors)
-	}
-	m.all = slices.Delete(m.all, over, over+1)
-	return nil
+func (m *Monitors) over(w *watch) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.end(w, Ended)
 }
 
 // end notes that a monitor is over, once.

@@ -84,7 +84,37 @@ func (t *tally) sample(now time.Time) Sample {
 	t.known, t.next = t.next, t.known
 	clear(t.next)
 	t.at, t.clock = now, clock
-	t.tell(&s, used)
+
+	// What is known after the look.
+	var living []int
+	for pid, r := range t.known {
+		if r.ended {
+			continue
+		}
+		living = append(living, pid)
+		s.Memory.Bytes += r.memory
+		s.Told |= r.told
+		if !r.told.Has(IO) {
+			s.IO.Hidden++
+		}
+	}
+	s.Processes = len(living)
+	s.Memory.Most = s.Memory.Bytes
+	s.CPU.Time = t.used
+	s.IO.Read, s.IO.Written, s.IO.StorageRead, s.IO.StorageWritten = t.moved.read, t.moved.written, t.moved.storageRead, t.moved.storageWritten
+	if s.Span > 0 {
+		s.CPU.Percent = 100 * used.Seconds() / s.Span.Seconds()
+		s.CPU.Most = s.CPU.Percent
+	} else {
+		s.Told &^= CPU
+	}
+	if t.metrics.Has(Network) && len(living) > 0 {
+		if seen, ok := t.eyes.sockets(living); ok {
+			s.Network = seen
+			s.Told |= Network
+		}
+	}
+	s.Told &= t.metrics
 	return s
 }
 
@@ -166,37 +196,4 @@ func since(old reading, r *reading, b bill) (time.Duration, moved) {
 		io = less
 	}
 	return max(0, r.own-old.own) + max(0, children), io
-}
-
-// tell writes into s what is known after a look.
-func (t *tally) tell(s *Sample, used time.Duration) {
-	var living []int
-	for pid, r := range t.known {
-		if r.ended {
-			continue
-		}
-		living = append(living, pid)
-		s.Memory.Bytes += r.memory
-		s.Told |= r.told
-		if !r.told.Has(IO) {
-			s.IO.Hidden++
-		}
-	}
-	s.Processes = len(living)
-	s.Memory.Most = s.Memory.Bytes
-	s.CPU.Time = t.used
-	s.IO.Read, s.IO.Written, s.IO.StorageRead, s.IO.StorageWritten = t.moved.read, t.moved.written, t.moved.storageRead, t.moved.storageWritten
-	if s.Span > 0 {
-		s.CPU.Percent = 100 * used.Seconds() / s.Span.Seconds()
-		s.CPU.Most = s.CPU.Percent
-	} else {
-		s.Told &^= CPU
-	}
-	if t.metrics.Has(Network) && len(living) > 0 {
-		if seen, ok := t.eyes.sockets(living); ok {
-			s.Network = seen
-			s.Told |= Network
-		}
-	}
-	s.Told &= t.metrics
 }
