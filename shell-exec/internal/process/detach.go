@@ -41,7 +41,13 @@ func (r *Runner) detach(ctx context.Context, q Request) (Result, error) {
 	defer r.live.Done()
 	r.jobs.start.Lock()
 	defer r.jobs.start.Unlock()
-	if len(r.slots)+r.jobs.running() >= r.config.Limits.Running {
+	running := len(r.slots)
+	for _, one := range r.jobs.all() {
+		if one.alive() {
+			running++
+		}
+	}
+	if running >= r.config.Limits.Running {
 		return Result{}, r.full()
 	}
 	r.jobs.prune()

@@ -59,7 +59,9 @@ func (e *execution) live(limit time.Duration) {
 		e.mu.Unlock()
 	}
 	status, why := e.watch(deadline)
-	e.streams.settle()
+	for _, d := range e.streams.drains {
+		d.settle() // all that was written before is here
+	}
 
 	// Whether something lives on was looked for while the output was drained, so there is little to wait for.
 	lingers := false
@@ -70,7 +72,27 @@ func (e *execution) live(limit time.Duration) {
 			lingers = true
 		}
 	}
-	e.finish(status, why, lingers)
+	e.mu.Lock()
+	e.rec.Completed, e.rec.Lingering = time.Now(), lingers
+	e.rec.Code, e.rec.Signal, e.rec.Peak, e.rec.Why = status.Code, status.Signal, status.Peak, why
+	if status.Signal != "" && status.Code <= 0 {
+		e.rec.Code = 128 + signalNumber(status.Signal)
+	}
+	switch {
+	case status.MemoryExceeded:
+		e.rec.Why = ByMemory
+	case status.ProcessesExceeded:
+		e.rec.Why = ByProcesses
+	}
+	switch {
+	case e.rec.Why == ByDeadline:
+		e.rec.State = TimedOut
+	case e.rec.Why != "" || status.Signal != "":
+		e.rec.State = Failed
+	default:
+		e.rec.State = Completed
+	}
+	e.mu.Unlock()
 	close(e.done)
 
 	// The store gets what is to be kept when the call has its answer and that was encoded and sent. Who reads in the store
@@ -177,32 +199,6 @@ func (e *execution) fade(grace time.Duration) {
 			return
 		}
 	}
-}
-
-// finish writes down how the first process ended, and whether something lives on.
-func (e *execution) finish(s sandbox.Status, why Ending, lingers bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.rec.Completed = time.Now()
-	e.rec.Code, e.rec.Signal, e.rec.Peak, e.rec.Why = s.Code, s.Signal, s.Peak, why
-	if s.Signal != "" && s.Code <= 0 {
-		e.rec.Code = 128 + signalNumber(s.Signal)
-	}
-	switch {
-	case s.MemoryExceeded:
-		e.rec.Why = ByMemory
-	case s.ProcessesExceeded:
-		e.rec.Why = ByProcesses
-	}
-	switch {
-	case e.rec.Why == ByDeadline:
-		e.rec.State = TimedOut
-	case e.rec.Why != "" || s.Signal != "":
-		e.rec.State = Failed
-	default:
-		e.rec.State = Completed
-	}
-	e.rec.Lingering = lingers
 }
 
 // aside is how long what is to be kept waits behind the answer, which is encoded and sent meanwhile.

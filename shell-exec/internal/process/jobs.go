@@ -95,13 +95,6 @@ func (j *jobs) result(id string) (Result, error) {
 	return Result{Record: found.Record}, err
 }
 
-// close gives the directory back; jobs go on.
-func (j *jobs) close() {
-	if j.root != nil {
-		_ = j.root.Close()
-	}
-}
-
 // await looks again and again: the job is another process's, and may be an earlier server's.
 func (j *jobs) await(ctx context.Context, id string, patience time.Duration) (Result, error) {
 	limit := time.NewTimer(patience)
@@ -122,17 +115,6 @@ func (j *jobs) await(ctx context.Context, id string, patience time.Duration) (Re
 			return Result{}, ctx.Err()
 		}
 	}
-}
-
-// running is how many jobs have something alive.
-func (j *jobs) running() int {
-	n := 0
-	for _, one := range j.all() {
-		if one.alive() {
-			n++
-		}
-	}
-	return n
 }
 
 // prune removes the oldest records of jobs that have ended, if there are too many of them in all projects, and what is no
@@ -163,18 +145,6 @@ func (j *jobs) prune() {
 			_ = j.root.Remove(project) // goes only where nothing is in it
 		}
 	}
-}
-
-// terminate asks the supervisor, which holds the whole tree.
-func (j *jobs) terminate(ctx context.Context, pid int, signal syscall.Signal, name string, missing error) (Terminated, error) {
-	for _, one := range j.all() {
-		if one.PID != pid || !one.alive() {
-			continue
-		}
-		left, err := j.end(ctx, one, signal)
-		return Terminated{Record: left.Record, Sent: name, Ended: !left.alive()}, err
-	}
-	return Terminated{}, missing
 }
 
 // end sends the signal, again where the supervisor ended before it could act on it.

@@ -50,7 +50,13 @@ func openRecords(dir, project string) (records, error) {
 	if !isProject(project) {
 		return records{}, fault.New(fault.Internal, "the records of detached jobs have no project", "")
 	}
-	root, err := openState(dir)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return records{}, noState(err)
+	}
+	if err := os.Chmod(dir, 0o700); err != nil { // this user's alone
+		return records{}, noState(err)
+	}
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return records{}, noState(err)
 	}
@@ -59,17 +65,6 @@ func openRecords(dir, project string) (records, error) {
 		return records{}, noState(errors.Join(err, root.Close()))
 	}
 	return records{root, project, key}, nil
-}
-
-// openState opens a directory that is, or becomes, this user's alone.
-func openState(dir string) (*os.Root, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	if err := os.Chmod(dir, 0o700); err != nil {
-		return nil, err
-	}
-	return os.OpenRoot(dir)
 }
 
 func noState(err error) error {

@@ -113,16 +113,29 @@ func (r *Runner) begin(ctx context.Context, q Request) (_ *execution, err error)
 	if err := r.enter(); err != nil {
 		return nil, err
 	}
-	if err := r.place(ctx); err != nil {
-		r.live.Done()
-		return nil, err
-	}
+	placed := false
 	defer func() {
 		if err != nil {
-			<-r.slots
+			if placed {
+				<-r.slots
+			}
 			r.live.Done()
 		}
 	}()
+	select {
+	case r.slots <- struct{}{}:
+	default:
+		wait := time.NewTimer(settling)
+		defer wait.Stop()
+		select {
+		case r.slots <- struct{}{}:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-wait.C:
+			return nil, r.full()
+		}
+	}
+	placed = true
 
 	// The execution with its pipes and its tree.
 	e := &execution{
@@ -218,24 +231,6 @@ func (r *Runner) enter() error {
 	return nil
 }
 
-func (r *Runner) place(ctx context.Context) error {
-	select {
-	case r.slots <- struct{}{}:
-		return nil
-	default:
-	}
-	wait := time.NewTimer(settling)
-	defer wait.Stop()
-	select {
-	case r.slots <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-wait.C:
-		return r.full()
-	}
-}
-
 func (r *Runner) full() error {
 	return fault.New(fault.LimitReached, fmt.Sprintf("%d commands are running already", r.config.Limits.Running),
 		"Wait for one to end, or terminate one; process_list shows them").With("limit", r.config.Limits.Running)
@@ -269,7 +264,9 @@ func (r *Runner) Close() error {
 	defer limit.Stop()
 	select {
 	case <-done:
-		r.jobs.close()
+		if r.jobs.root != nil {
+			_ = r.jobs.root.Close()
+		}
 		return nil
 	case <-limit.C:
 		return fault.New(fault.Internal, fmt.Sprintf("%d commands are still there after they were killed", len(r.slots)),

@@ -96,13 +96,6 @@ func (s *streams) begin(buffers *sync.Pool) {
 	}
 }
 
-// settle returns when all that was written before the call has been taken.
-func (s *streams) settle() {
-	for _, d := range s.drains {
-		d.settle()
-	}
-}
-
 func (s *streams) closeChild() {
 	for _, f := range []*os.File{s.child.Stdin, s.child.Stdout, s.child.Stderr} {
 		if f != nil {

@@ -11,9 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
-	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
 )
 
 // Supervise is the whole life of a process that watches over one detached job. It reads the order from in, answers on
@@ -56,10 +54,20 @@ func supervise(c Config, o order) (*supervisor, error) {
 		return nil, err
 	}
 	r.named = o.ID
-	o.Request.Command = moved(o.Request.Command, c.Temp)
-	o.Request.Command.Env = append(o.Request.Command.Env, ofCommand(o.ID))
-	o.Request.Mode, o.Request.Command.Detached = Detached, true // so that it even outlives this process
-	e, err := r.begin(context.Background(), o.Request)
+	q := o.Request
+	command := &q.Command
+	if command.Rules.Temp != nil && c.Temp != nil { // another temporary directory, which the environment names too
+		command.Env = slices.Clone(command.Env)
+		for i, entry := range command.Env {
+			if name, value, _ := strings.Cut(entry, "="); value == command.Rules.Temp.Path() {
+				command.Env[i] = name + "=" + c.Temp.Path()
+			}
+		}
+		command.Rules.Temp = c.Temp
+	}
+	command.Env = append(command.Env, ofCommand(o.ID))
+	q.Mode, command.Detached = Detached, true // so that it even outlives this process
+	e, err := r.begin(context.Background(), q)
 	if err != nil {
 		return nil, err
 	}
@@ -72,21 +80,6 @@ func supervise(c Config, o order) (*supervisor, error) {
 		return nil, noState(err)
 	}
 	return s, nil
-}
-
-// moved is a command with another temporary directory, which its environment tells too.
-func moved(c sandbox.Command, temp *confine.Grant) sandbox.Command {
-	if temp == nil || c.Rules.Temp == nil {
-		return c
-	}
-	c.Env = slices.Clone(c.Env)
-	for i, entry := range c.Env {
-		if name, value, _ := strings.Cut(entry, "="); value == c.Rules.Temp.Path() {
-			c.Env[i] = name + "=" + temp.Path()
-		}
-	}
-	c.Rules.Temp = temp
-	return c
 }
 
 // toWrite is how often the file tells how much was written.
@@ -129,20 +122,16 @@ func (s *supervisor) watch(signals <-chan os.Signal) error {
 // toKill is what a supervisor is sent in place of KILL, which it could not act on.
 const toKill = syscall.SIGQUIT
 
-// send gives the job a signal, by its supervisor where there is one.
+// send gives the job a signal, by its supervisor where there is one. Where that was killed, it signals as much of the job as
+// can be told from strangers, which is the session of its first process while that lives. TERM is KILL then, for nobody
+// would see who follows.
 func (j job) send(s syscall.Signal) error {
-	if !j.Supervisor.alive() {
-		return j.orphan(s)
+	if j.Supervisor.alive() {
+		if s == syscall.SIGKILL {
+			s = toKill
+		}
+		return j.Supervisor.signal(s, ofSupervisor(j.ID))
 	}
-	if s == syscall.SIGKILL {
-		s = toKill
-	}
-	return j.Supervisor.signal(s, ofSupervisor(j.ID))
-}
-
-// orphan signals a job whose supervisor was killed: as much of it as can be told from strangers, which is the session of its
-// first process while that lives. TERM is KILL here, for nobody would see who follows.
-func (j job) orphan(s syscall.Signal) error {
 	kin := j.First.session()
 	if len(kin) == 0 || !j.First.carries(ofCommand(j.ID)) {
 		return syscall.ESRCH

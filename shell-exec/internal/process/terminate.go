@@ -48,31 +48,16 @@ func (r *Runner) Terminate(ctx context.Context, t Termination) (Terminated, erro
 		name, signal = "KILL", syscall.SIGKILL
 	}
 	e, err := r.living(t.PID)
-	if e == nil {
-		return r.jobs.terminate(ctx, t.PID, signal, "SIG"+name, err)
-	}
-	return e.terminate(ctx, signal, "SIG"+name)
-}
-
-// living is the execution of that process that has something alive. The newest one, for a number can come again.
-func (r *Runner) living(pid int) (*execution, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	missing := fault.New(fault.NoProcess, fmt.Sprintf("this server has no process %d", pid), "Look at process_list")
-	for _, e := range slices.Backward(r.order) {
-		switch {
-		case e.rec.PID != pid:
-		case !closed(e.gone):
-			return e, nil
-		default:
-			missing = fault.New(fault.NoProcess, fmt.Sprintf("the process %d has ended already", pid), "Look at its execution").
-				With("execution_id", e.rec.ID)
+	if e == nil { // a detached job: its supervisor holds the whole tree
+		for _, one := range r.jobs.all() {
+			if one.PID == t.PID && one.alive() {
+				left, err := r.jobs.end(ctx, one, signal)
+				return Terminated{Record: left.Record, Sent: "SIG" + name, Ended: !left.alive()}, err
+			}
 		}
+		return Terminated{}, err
 	}
-	return nil, missing
-}
 
-func (e *execution) terminate(ctx context.Context, signal syscall.Signal, name string) (Terminated, error) {
 	patience := toVanish
 	switch signal {
 	case syscall.SIGTERM:
@@ -94,5 +79,23 @@ func (e *execution) terminate(ctx context.Context, signal syscall.Signal, name s
 	case <-ctx.Done():
 		return Terminated{}, ctx.Err()
 	}
-	return Terminated{Record: e.record(), Sent: name, Ended: closed(e.gone)}, nil
+	return Terminated{Record: e.record(), Sent: "SIG" + name, Ended: closed(e.gone)}, nil
+}
+
+// living is the execution of that process that has something alive. The newest one, for a number can come again.
+func (r *Runner) living(pid int) (*execution, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	missing := fault.New(fault.NoProcess, fmt.Sprintf("this server has no process %d", pid), "Look at process_list")
+	for _, e := range slices.Backward(r.order) {
+		switch {
+		case e.rec.PID != pid:
+		case !closed(e.gone):
+			return e, nil
+		default:
+			missing = fault.New(fault.NoProcess, fmt.Sprintf("the process %d has ended already", pid), "Look at its execution").
+				With("execution_id", e.rec.ID)
+		}
+	}
+	return nil, missing
 }
