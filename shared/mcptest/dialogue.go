@@ -46,30 +46,11 @@ func (r remark) key() string {
 // exchange sends a passage and returns what the server writes until it is the client's turn again.
 func (d *dialogue) exchange(p, next passage) (came []string, err error) {
 	for _, line := range p.sent {
-		if line == endOfInput {
-			d.closed = true
-			if err := d.stdin.Close(); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		line = d.names.expand(strings.TrimPrefix(line, "> "))
-		// What is not a message calls for an answer to no request.
-		var r remark
-		switch err := json.Unmarshal([]byte(line), &r); {
-		case err == nil && r.cancels():
-			delete(d.owed, string(r.Params.RequestID))
-		case err == nil && (r.Method != "" && !r.asks() || r.Method == "" && r.answers()):
-		default:
-			d.owed[r.key()] = r
-		}
-		if _, err := io.WriteString(d.stdin, line+"\n"); err != nil {
+		if err := d.sendLine(line); err != nil {
 			return nil, err
 		}
 	}
-
-	// A request that is cancelled next is not waited for.
-	var cancelled []string
+	var cancelled []string // requests that are cancelled next are not waited for
 	for _, line := range next.sent {
 		var r remark
 		if json.Unmarshal([]byte(strings.TrimPrefix(line, "> ")), &r) == nil && r.cancels() {
@@ -85,18 +66,40 @@ func (d *dialogue) exchange(p, next passage) (came []string, err error) {
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			return came, err
 		}
-		if token := string(r.Params.Token); r.Method == "notifications/progress" {
-			if d.news[token] {
-				continue // of the news of a request only the first is written down
-			}
+		token := string(r.Params.Token)
+		switch progress := r.Method == "notifications/progress"; {
+		case progress && d.news[token]:
+			continue // of the news of a request only the first is written down
+		case progress:
 			d.news[token] = true
-		} else if r.answers() {
+		case r.answers():
 			delete(d.owed, r.key())
+		case r.asks():
+			question = true
 		}
-		question = question || r.asks()
 		came = append(came, d.names.hide(line))
 	}
 	return came, nil
+}
+
+// sendLine sends a line of a passage and notes which answer it calls for; what is not a message calls for an answer to no
+// request.
+func (d *dialogue) sendLine(line string) error {
+	if line == endOfInput {
+		d.closed = true
+		return d.stdin.Close()
+	}
+	line = d.names.expand(strings.TrimPrefix(line, "> "))
+	var r remark
+	switch err := json.Unmarshal([]byte(line), &r); {
+	case err == nil && r.cancels():
+		delete(d.owed, string(r.Params.RequestID))
+	case err == nil && (r.Method != "" && !r.asks() || r.Method == "" && r.answers()):
+	default:
+		d.owed[r.key()] = r
+	}
+	_, err := io.WriteString(d.stdin, line+"\n")
+	return err
 }
 
 // waits reports whether something has yet to come, when those requests are to be cancelled.
