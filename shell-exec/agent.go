@@ -34,11 +34,23 @@ type agentOut struct {
 func (o agentOut) Text() string { return o.Result }
 
 func (s *shell) agent(ctx context.Context, in agentIn) (agentOut, error) {
-	dir, err := s.folder(ctx)
+	// It works in output/DATE/user_ID in the first allowed directory, made where it is missing, through no link.
+	w, err := s.workspace(ctx, s.limits.now(), "")
 	if err != nil {
 		return agentOut{}, err
 	}
-	p, err := s.approve(ctx, request{text: in.Command, dir: dir, agent: true})
+	root, err := os.OpenRoot(w.dirs[0])
+	if err != nil {
+		return agentOut{}, fault.From(err)
+	}
+	folder := command.UserFolder(time.Now(), s.settings.Text("user-id"))
+	err = root.MkdirAll(folder, 0o755)
+	_ = root.Close()
+	if err != nil {
+		return agentOut{}, fault.From(err)
+	}
+
+	p, err := s.approve(ctx, request{text: in.Command, dir: filepath.Join(w.dirs[0], folder), agent: true})
 	if err != nil {
 		return agentOut{}, err
 	}
@@ -58,23 +70,4 @@ func (s *shell) agent(ctx context.Context, in agentIn) (agentOut, error) {
 		b.WriteString("[" + stillRunning(r) + "]\n")
 	}
 	return agentOut{b.String()}, exceeded(r)
-}
-
-// folder is output/DATE/user_ID in the first allowed directory, made where it is
-// missing, through no link.
-func (s *shell) folder(ctx context.Context) (string, error) {
-	w, err := s.workspace(ctx, s.limits.now(), "")
-	if err != nil {
-		return "", err
-	}
-	rel := command.UserFolder(time.Now(), s.settings.Text("user-id"))
-	root, err := os.OpenRoot(w.dirs[0])
-	if err != nil {
-		return "", fault.From(err)
-	}
-	defer root.Close()
-	if err := root.MkdirAll(rel, 0o755); err != nil {
-		return "", fault.From(err)
-	}
-	return filepath.Join(w.dirs[0], rel), nil
 }

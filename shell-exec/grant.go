@@ -20,7 +20,8 @@ import (
 // restrictions are those of the commands that this client starts now.
 func (s *shell) restrictions(l limits) policy.Sandbox {
 	r := restrictionsBy(s.settings)
-	r.Files, r.Offline = r.Files && s.sandbox.confines(), r.Rights && !l.network
+	r.Files = r.Files && s.sandbox.wait() == nil && s.sandbox.sandbox.Confines() // commands open only what their rules name
+	r.Offline = r.Rights && !l.network
 	return r
 }
 

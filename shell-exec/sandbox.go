@@ -85,9 +85,6 @@ func (b *lazySandbox) Report() sandbox.Report {
 	return b.sandbox.Report()
 }
 
-// confines says that commands open only what their rules name.
-func (b *lazySandbox) confines() bool { return b.wait() == nil && b.sandbox.Confines() }
-
 // Close ends what runs in the sandbox. One that was not made never is.
 func (b *lazySandbox) Close() error {
 	b.closing()

@@ -98,18 +98,6 @@ type waitIn struct {
 	Timeout int    `json:"timeout_ms,omitempty" default:"10000" min:"1" max:"300000"`
 }
 
-// wish is what to wait for; nil is nothing.
-func (w waitIn) wish() *terminal.WaitFor {
-	if w.Pattern == "" && w.Quiet == 0 && !w.Exit {
-		return nil
-	}
-	since := map[string]terminal.Moment{"now": terminal.Now, "start": terminal.Start}[w.Since]
-	return &terminal.WaitFor{
-		Pattern: w.Pattern, Since: since, Quiet: time.Duration(w.Quiet) * time.Millisecond,
-		Exit: w.Exit, Deadline: time.Duration(w.Timeout) * time.Millisecond,
-	}
-}
-
 type screenOut struct {
 	ID         string      `json:"terminal_id"`
 	Output     string      `json:"output"`
@@ -131,9 +119,14 @@ type screenOut struct {
 }
 
 func (s *shell) output(ctx context.Context, in outputIn) (screenOut, error) {
-	o, err := s.terminals.Output(ctx, terminal.Query{
-		ID: in.ID, Start: in.Start, Count: in.Count, ANSI: in.ANSI, Screen: in.Screen, Foreground: in.Foreground, Wait: in.Wait.wish(),
-	})
+	q := terminal.Query{ID: in.ID, Start: in.Start, Count: in.Count, ANSI: in.ANSI, Screen: in.Screen, Foreground: in.Foreground}
+	if w := in.Wait; w.Pattern != "" || w.Quiet != 0 || w.Exit {
+		q.Wait = &terminal.WaitFor{
+			Pattern: w.Pattern, Since: map[string]terminal.Moment{"now": terminal.Now, "start": terminal.Start}[w.Since],
+			Quiet: time.Duration(w.Quiet) * time.Millisecond, Exit: w.Exit, Deadline: time.Duration(w.Timeout) * time.Millisecond,
+		}
+	}
+	o, err := s.terminals.Output(ctx, q)
 	if err != nil {
 		return screenOut{}, err
 	}

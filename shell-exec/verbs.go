@@ -49,23 +49,9 @@ func judge(a command.Act, why bool) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	r, err := requestOf(a)
-	if err != nil {
-		return 0, err
-	}
-	d := p.Judge(r)
-	text := d.Verdict().String() + "\n"
-	if why {
-		text = d.Explain()
-	}
-	_, err = io.WriteString(a.Stdout, text)
-	return exits[d.Verdict()], err
-}
-
-func requestOf(a command.Act) (policy.Request, error) {
 	dir, err := os.Getwd()
 	if err != nil {
-		return policy.Request{}, fault.From(err)
+		return 0, fault.From(err)
 	}
 	home, _ := os.UserHomeDir() // where there is none, nothing is below it
 	env, err := process.Environment{Server: a.Environ, Pass: a.Settings.List("pass-env")}.Build(nil)
@@ -84,7 +70,17 @@ func requestOf(a command.Act) (policy.Request, error) {
 	default:
 		r.Text = a.Args[0]
 	}
-	return r, err
+	if err != nil {
+		return 0, err
+	}
+
+	d := p.Judge(r)
+	text := d.Verdict().String() + "\n"
+	if why {
+		text = d.Explain()
+	}
+	_, err = io.WriteString(a.Stdout, text)
+	return exits[d.Verdict()], err
 }
 
 // superviseJob is the whole life of the process that watches over a detached command. It

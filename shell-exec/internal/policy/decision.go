@@ -2,9 +2,6 @@ package policy
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,30 +50,6 @@ type Decision struct {
 
 func (d *Decision) add(f Finding) { d.findings = append(d.findings, f) }
 
-// sealed sorts the findings and fixes what the decision is about. Its ID covers all that the
-// command will be started with, and why the user is asked.
-func (d *Decision) sealed() Decision {
-	rank := func(f Finding) int { // what is asked in vain comes after what is denied in any case
-		if f.vain {
-			return 2*int(f.Verdict) - 1
-		}
-		return 2 * int(f.Verdict)
-	}
-	slices.SortStableFunc(d.findings, func(a, b Finding) int { return rank(b) - rank(a) })
-	d.verdict = Allow
-	if len(d.findings) > 0 {
-		d.verdict = max(Allow, d.findings[0].Verdict)
-	}
-	r := d.request
-	data, err := json.Marshal([]any{r.Text, r.Argv, r.Shell, r.Dir, r.Home, r.Workspace, r.Env, r.Input, r.Terminal, r.Typed, r.Past, r.Given,
-		r.Sandbox, d.lifted, d.Asked()})
-	if err == nil { // strings and maps of strings can always be written
-		sum := sha256.Sum256(data)
-		d.id = hex.EncodeToString(sum[:])
-	}
-	return *d
-}
-
 // Verdict is what is done.
 func (d Decision) Verdict() Verdict {
 	if d.verdict == 0 {
@@ -84,13 +57,6 @@ func (d Decision) Verdict() Verdict {
 	}
 	return d.verdict
 }
-
-// Findings are the reasons, the strictest first; those that allow are among them. The slices that a Decision
-// returns are copies: a caller cannot change what was decided.
-func (d Decision) Findings() []Finding { return slices.Clone(d.findings) }
-
-// Commands are the simple commands that would run.
-func (d Decision) Commands() []effect.Command { return slices.Clone(d.commands) }
 
 // Incomplete says that the text could not be read only because more of it is missing: a
 // quote, a here-document or a loop is still open. The verdict is about what is there.

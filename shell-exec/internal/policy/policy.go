@@ -10,6 +10,9 @@ package policy
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -124,7 +127,24 @@ func (p *Policy) Judge(r Request) Decision {
 	// Verdicts, then the questions that would be asked in vain, then the order and the ID.
 	p.weigh(&d, report)
 	d.weighConsent()
-	return d.sealed()
+	rank := func(f Finding) int { // what is asked in vain comes after what is denied in any case
+		if f.vain {
+			return 2*int(f.Verdict) - 1
+		}
+		return 2 * int(f.Verdict)
+	}
+	slices.SortStableFunc(d.findings, func(a, b Finding) int { return rank(b) - rank(a) })
+	d.verdict = Allow
+	if len(d.findings) > 0 {
+		d.verdict = max(Allow, d.findings[0].Verdict)
+	}
+	data, err := json.Marshal([]any{r.Text, r.Argv, r.Shell, r.Dir, r.Home, r.Workspace, r.Env, r.Input, r.Terminal, r.Typed, r.Past, r.Given,
+		r.Sandbox, d.lifted, d.Asked()})
+	if err == nil { // strings and maps of strings can always be written
+		sum := sha256.Sum256(data)
+		d.id = hex.EncodeToString(sum[:])
+	}
+	return d
 }
 
 // within says that dir is one of the roots or in one.

@@ -144,18 +144,17 @@ func (r *Rule) fitsWords(argv []cmdline.Text) fit {
 			return doesNot
 		}
 	}
-	if len(r.Flags) > 0 && !slices.ContainsFunc(argv[1:], r.hasFlag) {
+	isThere := func(flag string) bool { // -r is in -rf as well
+		letter := len(flag) == 2 && flag[0] == '-'
+		return slices.ContainsFunc(argv[1:], func(a cmdline.Text) bool {
+			letters := letter && len(a) > 1 && a[0] == '-' && a[1] != '-'
+			return a == flag || strings.HasPrefix(a, flag+"=") || letters && strings.Contains(a[1:], flag[1:])
+		})
+	}
+	if len(r.Flags) > 0 && !slices.ContainsFunc(r.Flags, isThere) {
 		return doesNot
 	}
 	return result
-}
-
-// hasFlag says that the word is one of the rule's flags, or that it has one among others of one letter.
-func (r *Rule) hasFlag(a cmdline.Text) bool {
-	letters := len(a) > 1 && a[0] == '-' && a[1] != '-'
-	return slices.ContainsFunc(r.Flags, func(flag string) bool {
-		return a == flag || strings.HasPrefix(a, flag+"=") || letters && len(flag) == 2 && flag[0] == '-' && strings.Contains(a[1:], flag[1:])
-	})
 }
 
 // wordFits compares a word with a pattern in which * is any characters.
