@@ -39,37 +39,26 @@ func (p prepared) request(text string) process.Request {
 
 // approve is the only way from a request to something that can be started: the directory
 // is one of those allowed, the policy lets the command through, or the user does.
-func (s *shell) approve(ctx context.Context, in request) (prepared, error) {
+func (s *shell) approve(ctx context.Context, in request) (_ prepared, err error) {
 	l := s.currentLimits(ctx)
-	c, err := s.approveWithin(ctx, l, in)
-	if err != nil {
-		return prepared{}, l.explain(err)
-	}
-	p := prepared{command: c}
-	if l.time != s.settings.Duration("timeout") {
-		p.maxTime = l.time
-	}
-	return p, nil
-}
-
-func (s *shell) approveWithin(ctx context.Context, l limits, in request) (sandbox.Command, error) {
+	defer func() { err = l.explain(err) }()
 	w, err := s.workspace(ctx, l, in.dir)
 	if err != nil {
-		return sandbox.Command{}, err
+		return prepared{}, err
 	}
 	env, err := s.environment(in.typed).Build(in.env)
 	if err != nil {
-		return sandbox.Command{}, err
+		return prepared{}, err
 	}
 	r := policy.Request{
 		Text: in.text, Argv: in.argv, Shell: s.shell, Dir: w.dir, Home: s.home, Workspace: w.dirs, Env: env, Input: in.input,
 		Links: links{}, Terminal: in.typed, Given: in.env, Sandbox: s.restrictions(l),
 	}
-	p := l.policy
+	judge := l.policy
 	if in.agent {
-		p = l.agent
+		judge = l.agent
 	}
-	d := p.Judge(r)
+	d := judge.Judge(r)
 
 	// What commands may access in addition to the system and the folders of tools, and what the user is asked.
 	rules := sandbox.Rules{
@@ -79,7 +68,7 @@ func (s *shell) approveWithin(ctx context.Context, l limits, in request) (sandbo
 	more, q := grant{}, toolkit.Question{}
 	if s.asks(d) {
 		if more, err = s.grant(d, rules, env["PATH"], w.dir); err != nil {
-			return sandbox.Command{}, err
+			return prepared{}, err
 		}
 		if more.dir != nil {
 			w.dir = more.dir.Path() // where links led when it was opened
@@ -88,23 +77,30 @@ func (s *shell) approveWithin(ctx context.Context, l limits, in request) (sandbo
 	}
 	agreed, err := s.agree(ctx, l, d, q)
 	if err != nil {
-		return sandbox.Command{}, err
+		return prepared{}, err
 	}
 
+	// What was agreed to, as it will be started, with what the approval opens.
 	rules.Read, rules.Write = slices.Concat(rules.Read, more.read), slices.Concat(rules.Write, more.write)
 	rules.UnsafeUnrestricted = more.program != ""
 	start, err := agreed.Launch()
 	if err != nil {
-		return sandbox.Command{}, err
+		return prepared{}, err
 	}
 	path := more.program
 	if path == "" {
-		path, err = programFile(start.Argv[0], start.Env["PATH"], start.Dir)
+		if path, err = programFile(start.Argv[0], start.Env["PATH"], start.Dir); err != nil {
+			return prepared{}, err
+		}
 	}
-	return sandbox.Command{
+	p := prepared{command: sandbox.Command{
 		Path: path, Args: start.Argv, Env: process.Entries(start.Env), Dir: w.dir, In: more.dir, Rules: rules,
 		Limits: sandbox.Limits{Memory: l.memory, Processes: maxProcesses, FileSize: s.settings.Size("max-file-size")},
-	}, err
+	}}
+	if l.time != s.settings.Duration("timeout") {
+		p.maxTime = l.time
+	}
+	return p, nil
 }
 
 // currentLimits are what the command of this call is restricted to, and what its record names.
