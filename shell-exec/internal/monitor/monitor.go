@@ -52,7 +52,7 @@ type State string
 const (
 	Running State = "running"
 	Ended   State = "ended"   // with its tree
-	Stopped State = "stopped" // by Stop, by Close, or because another took its place
+	Stopped State = "stopped" // by Close, or because another took its place
 )
 
 // Monitor is what is known of a monitor, its samples apart.
@@ -265,18 +265,6 @@ func (m *Monitors) List() []Monitor {
 		out = append(out, w.Monitor)
 	}
 	return out
-}
-
-// Stop ends a monitor. What it remembers stays until its place is needed.
-func (m *Monitors) Stop(name string) (Monitor, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	w := m.find(name)
-	if w == nil {
-		return Monitor{}, fault.New(fault.NotFound, fmt.Sprintf("there is no monitor %q", name), "Start one")
-	}
-	m.end(w, Stopped)
-	return w.Monitor, nil
 }
 
 // Close ends all monitors. When it returns, nothing is published any more; so it is not to be called by what publishes.

@@ -26,17 +26,6 @@ var metricNames = []string{"cpu", "memory", "io", "network"} // in the order of 
 // Has says that all of those are among them.
 func (m Metrics) Has(those Metrics) bool { return m&those == those }
 
-// Names are the words for them.
-func (m Metrics) Names() []string {
-	out := []string{}
-	for i, name := range metricNames {
-		if m&(1<<i) != 0 {
-			out = append(out, name)
-		}
-	}
-	return out
-}
-
 // ParseMetrics is what the words mean; no word means all.
 func ParseMetrics(names []string) (Metrics, error) {
 	var out Metrics

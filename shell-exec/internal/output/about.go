@@ -22,7 +22,6 @@ const (
 type About struct {
 	ExecutionID string
 	Name        string // of the command, for a person; its outputs are called Name.stdout and so on
-	Detached    bool   // the command writes to the files itself (Run.Files) and outlives this process
 }
 
 // line is one line of the file about a run, which only grows: what a crash cuts short is a line without an end.
@@ -36,7 +35,6 @@ type begun struct {
 	Time        time.Time `json:"time"`
 	ExecutionID string    `json:"execution_id"`
 	Name        string    `json:"name"`
-	Detached    bool      `json:"detached,omitempty"`
 }
 
 type ended struct {
@@ -103,37 +101,25 @@ const (
 	CutOff  State = "cut_off" // its server died before it ended: what is there can be read, the rest was never stored
 )
 
-// state asks the locks of a run whose end is not written. A detached command holds its files though its server is gone.
+// state asks the lock of a run whose end is not written.
 func (s *Store) state(run string, r record) (State, error) {
 	if r.ended != nil {
 		return Ended, nil
 	}
-	parts := []string{aboutName}
-	if r.begun.Detached {
-		parts = append(parts, string(Stdout), string(Stderr))
-	}
-	for _, part := range parts {
-		if held, err := s.held(run, part); held || err != nil {
-			return Running, err
+	f, err := s.root.Open(fileName(run, aboutName))
+	if err == nil {
+		defer f.Close()
+		free, err := flock.Try(f, true) // those who ask are not in each other's way
+		if !free || err != nil {
+			return Running, failed("read", err)
 		}
+	} else if !os.IsNotExist(err) {
+		return Running, failed("read", err)
 	}
 	if again, err := s.about(run); err != nil || again.ended != nil { // it may have ended meanwhile
 		return Ended, err
 	}
 	return CutOff, nil
-}
-
-func (s *Store) held(run, part string) (bool, error) {
-	f, err := s.root.Open(fileName(run, part))
-	if os.IsNotExist(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, failed("read", err)
-	}
-	defer f.Close()
-	free, err := flock.Try(f, true) // those who ask are not in each other's way
-	return !free, failed("read", err)
 }
 
 func acceptable(note json.RawMessage) error {

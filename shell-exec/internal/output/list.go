@@ -39,7 +39,6 @@ type Info struct {
 	Begun       time.Time
 	Ended       time.Time // zero while State is not Ended
 	State       State
-	Detached    bool
 	Bytes       int64
 	Dropped     int64           // bytes that were written and not stored, as told by the end of the run
 	Note        json.RawMessage // the newest of the run
@@ -93,8 +92,7 @@ func (s *Store) outputs(run string) ([]Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	base := Info{Run: id(run, Combined), ExecutionID: r.begun.ExecutionID, Begun: r.begun.Time, State: state,
-		Detached: r.begun.Detached, Note: r.note}
+	base := Info{Run: id(run, Combined), ExecutionID: r.begun.ExecutionID, Begun: r.begun.Time, State: state, Note: r.note}
 	if r.ended != nil {
 		base.Ended = r.ended.Time
 	}

@@ -75,21 +75,6 @@ func FuzzOrder(f *testing.F) {
 	})
 }
 
-func BenchmarkForgottenRun(b *testing.B) {
-	s, err := output.Open(b.TempDir(), "p", output.Limits{}, time.Now)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
-	for b.Loop() {
-		r := s.Later(output.About{ExecutionID: "x", Name: "echo"})
-		r.Writer(output.Stdout).Write([]byte("hi\n"))
-		if err := r.Forget(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 func BenchmarkRun(b *testing.B) {
 	s, err := output.Open(b.TempDir(), "p", output.Limits{}, time.Now)
 	if err != nil {

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,7 +18,7 @@ import (
 )
 
 func init() {
-	children["endless"], children["many"], children["detach"] = endlessChild, manyChild, detachChild
+	children["endless"], children["many"] = endlessChild, manyChild
 }
 
 func childRun(dir, name string, l output.Limits) (*output.Store, *output.Run, error) {
@@ -187,70 +185,6 @@ func misread(s *output.Store, i output.Info) string {
 		return fmt.Sprintf("%s has %d bytes of %d: %v", i.Name, len(p.Raw), len(want), err)
 	}
 	return ""
-}
-
-// detachChild DIR starts a command that outlives it; what it reads comes from file 3.
-func detachChild(args []string) error {
-	s, err := output.Open(args[0], "p", output.Limits{}, time.Now)
-	if err != nil {
-		return err
-	}
-	ctx := context.Background()
-	r, err := s.Begin(ctx, output.About{ExecutionID: "d", Name: "d", Detached: true})
-	if err != nil {
-		return err
-	}
-	cmd := exec.Command("sh", "-c", "echo out; echo err >&2; read line; echo late")
-	stdout, stderr, err := r.Files(ctx)
-	if err != nil {
-		return err
-	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.NewFile(3, "stdin"), stdout, stderr
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	err = errors.Join(stdout.Close(), stderr.Close(), r.Note([]byte(`{"pid":`+strconv.Itoa(cmd.Process.Pid)+`}`)), r.Leave())
-	fmt.Println(r.ID())
-	return err
-}
-
-func TestADetachedCommandGoesOnForEveryStore(t *testing.T) {
-	w := newWorld(t)
-	read, write, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer write.Close()
-	cmd := mcptest.Child(t, "detach", w.dir)
-	cmd.ExtraFiles = []*os.File{read}
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	read.Close()
-	id := strings.TrimSpace(string(out))
-	s := w.open(output.Limits{Total: 1}) // wants everything gone that may go
-	waitFor(t, func() bool { return w.read(s, id) == "out\nerr\n" })
-	if got := w.info(s, id); got.State != output.Running || !got.Detached || !strings.HasPrefix(string(got.Note), `{"pid":`) {
-		t.Errorf("%+v", got)
-	}
-	write.Close()
-	waitFor(t, func() bool { return w.info(s, id).State == output.CutOff })
-	if got := w.read(s, id); got != "out\nlate\nerr\n" {
-		t.Errorf("%q", got)
-	}
-	for range 2 {
-		if err := s.End(context.Background(), id, []byte(`{"code":null}`)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := w.info(s, id); got.State != output.Ended || string(got.Note) != `{"code":null}` {
-		t.Errorf("%+v", got)
-	}
-	s.Close()
-	if got := w.names(w.open(output.Limits{Total: 1}), output.Filter{}); got != "" {
-		t.Errorf("left is %s", got)
-	}
 }
 
 // waitFor gives up only when nobody could wait any longer.

@@ -89,7 +89,7 @@ func (s *Store) Read(id string, w Window) (Page, error) {
 	if err != nil {
 		return Page{}, err
 	}
-	v, err := s.view(run, t, state == Running && !r.begun.Detached)
+	v, err := s.view(run, t, state == Running)
 	if err != nil {
 		return Page{}, failed("read", err)
 	}

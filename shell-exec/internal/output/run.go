@@ -19,7 +19,7 @@ import (
 // Run is the outputs of one execution while they are written. Its methods may be called from several goroutines.
 //
 // Writing never fails, since a command must not stop because its output cannot be kept: what cannot be stored is counted
-// (Dropped), and why is told (Err). A stream of which something was dropped is not written to again, so that what is
+// with its end, and why is told (Err). A stream of which something was dropped is not written to again, so that what is
 // there has no holes.
 type Run struct {
 	store *Store
@@ -64,14 +64,13 @@ func (s *Store) Begin(ctx context.Context, a About) (*Run, error) {
 }
 
 // Later is a run that touches the disk only when it must: when Keep is called, when it has written more than 64 KiB, or
-// at its End. Until then no list has it. A short command whose output was answered in full ends with Forget, and leaves
-// nothing.
+// at its End. Until then no list has it.
 func (s *Store) Later(a About) *Run {
 	id, name := path.Join(s.project, strings.ToLower(rand.Text())), a.Name
 	if len(name) > maxName {
 		name = name[:maxName-unfinished([]byte(name[:maxName]))]
 	}
-	return &Run{store: s, id: id, first: begun{Time: s.clock().UTC().Round(0), ExecutionID: a.ExecutionID, Name: name, Detached: a.Detached}}
+	return &Run{store: s, id: id, first: begun{Time: s.clock().UTC().Round(0), ExecutionID: a.ExecutionID, Name: name}}
 }
 
 // Keep stores from now on what is written, and what was before.
@@ -270,43 +269,6 @@ func gone() error {
 	return fault.New(fault.Internal, "an output was written to after its end", "")
 }
 
-// Files opens the files of a detached run for the command itself to write to. They are held by whoever inherits them,
-// so the run goes on, for every store, as long as one of its processes has one of them open. Neither the order of the
-// streams nor a limit is kept for them. The caller closes both when the command has started.
-func (r *Run) Files(ctx context.Context) (stdout, stderr *os.File, err error) {
-	if err = r.Keep(ctx); err != nil {
-		return nil, nil, err
-	}
-	if stdout, err = r.heldFile(ctx, Stdout); err != nil {
-		return nil, nil, failed("added to", err)
-	}
-	if stderr, err = r.heldFile(ctx, Stderr); err != nil {
-		return nil, nil, failed("added to", errors.Join(err, stdout.Close()))
-	}
-	return stdout, stderr, nil
-}
-
-func (r *Run) heldFile(ctx context.Context, t Type) (*os.File, error) {
-	f, err := r.store.makePart(r.id, string(t))
-	if err != nil {
-		return nil, err
-	}
-	if err := hold(ctx, f); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
-
-// Dropped is how many bytes of a stream were not stored so far.
-func (r *Run) Dropped(t Type) int64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if i := t.index(); i >= 0 {
-		return r.streams[i].dropped
-	}
-	return r.streams[0].dropped + r.streams[1].dropped
-}
-
 // Err is why something was dropped first: fault.LimitReached, or fault.DiskFull. It is nil if nothing was.
 func (r *Run) Err() error {
 	r.mu.Lock()
@@ -334,71 +296,11 @@ func (r *Run) End() error {
 		}
 	}
 	err := tell(r.about, line{Ended: &ended{Time: r.store.clock().UTC().Round(0), Dropped: dropped}})
-	return failed("added to", errors.Join(err, r.close()))
-}
-
-// Forget ends the run and removes what was stored of it.
-func (r *Run) Forget() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.over {
-		return gone()
-	}
-	r.over, r.held = true, nil
-	if r.about == nil {
-		return nil
-	}
-	err := r.close()
-	return failed("deleted", errors.Join(err, r.store.locked(context.Background(), func() error { return r.store.remove(r.id) })))
-}
-
-// Leave gives the files of a detached run back without ending it.
-func (r *Run) Leave() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.over {
-		return nil
-	}
-	r.over = true
-	return failed("added to", r.close())
-}
-
-func (r *Run) close() error {
-	all := []*os.File{r.about, r.order.file}
-	for _, st := range r.streams {
-		all = append(all, st.file)
-	}
-	var errs []error
-	for _, f := range all {
+	errs := []error{err}
+	for _, f := range []*os.File{r.about, r.order.file, r.streams[0].file, r.streams[1].file, r.streams[2].file} {
 		if f != nil {
 			errs = append(errs, f.Close())
 		}
 	}
-	return errors.Join(errs...)
-}
-
-// End says that a detached run is over that another process began. One that has ended already stays as it is.
-func (s *Store) End(ctx context.Context, run string, text json.RawMessage) error {
-	if !validRun(run) {
-		return unknown(run)
-	}
-	run = path.Join(s.project, run)
-	return s.locked(ctx, func() error {
-		r, err := s.about(run)
-		if err != nil || r.ended != nil {
-			return err
-		}
-		f, err := s.root.OpenFile(fileName(run, aboutName), os.O_WRONLY|os.O_APPEND, 0)
-		if err != nil {
-			return failed("added to", err)
-		}
-		defer f.Close()
-		if text != nil {
-			err = note(f, text)
-		}
-		if err == nil {
-			err = tell(f, line{Ended: &ended{Time: s.clock().UTC().Round(0)}})
-		}
-		return failed("added to", err)
-	})
+	return failed("added to", errors.Join(errs...))
 }

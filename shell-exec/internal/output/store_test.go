@@ -338,8 +338,6 @@ func TestWhatMakesNoSenseIsRefused(t *testing.T) {
 		{"a capture that is too small", capture(1023), fault.ParamInvalid},
 		{"a capture that is too large", capture(100<<20 + 1), fault.ParamInvalid},
 		{"limits below zero", opened(output.Limits{Total: -1}), fault.Misconfigured},
-		{"the end of a run nobody has", s.End(context.Background(), other, nil), fault.NotFound},
-		{"the end of what is no run", s.End(context.Background(), "../x", nil), fault.NotFound},
 	} {
 		t.Run(c.what, func(t *testing.T) { refused(t, c.err, c.code) })
 	}
@@ -425,22 +423,6 @@ func TestNotesAreFoundAfterARestart(t *testing.T) {
 	}
 }
 
-func TestAShortRunLeavesNothing(t *testing.T) {
-	w := newWorld(t)
-	s := w.open(output.Limits{})
-	r := s.Later(output.About{Name: "echo"})
-	w.write(r, output.Stdout, "hi\n")
-	if err := r.Note(json.RawMessage(`{}`)); err != nil || len(w.files()) != 1 {
-		t.Errorf("%v, %v", w.files(), err)
-	}
-	if err := r.Forget(); err != nil || len(w.files()) != 1 {
-		t.Errorf("%v, %v", w.files(), err)
-	}
-	if _, err := s.Read(r.ID(), output.Window{}); err == nil {
-		t.Error("it can be read")
-	}
-}
-
 func TestARunIsStoredWhenItMustBe(t *testing.T) {
 	for what, c := range map[string]struct {
 		act  func(w *world, r *output.Run) error
@@ -472,17 +454,6 @@ func TestARunIsStoredWhenItMustBe(t *testing.T) {
 			t.Errorf("%s: %+v", what, got)
 		}
 		r.End()
-	}
-}
-
-func TestAStoredRunCanBeForgotten(t *testing.T) {
-	w := newWorld(t)
-	s := w.open(output.Limits{})
-	r := w.begin(s, "x")
-	w.write(r, output.Stdout, "a")
-	w.write(r, output.Stderr, "b")
-	if err := r.Forget(); err != nil || len(w.files()) != 1 {
-		t.Errorf("%v, %v", w.files(), err)
 	}
 }
 
@@ -581,9 +552,6 @@ func TestAnotherProjectHasNothingToDoWithIt(t *testing.T) {
 		d, err := other.Delete(t.Context(), []string{id}, true)
 		if err != nil || len(d.Failed) != 1 || !errors.Is(d.Failed[0].Err, fault.NotFound) {
 			t.Errorf("%s is deleted: %+v, %v", id, d, err)
-		}
-		if err := other.End(t.Context(), id, nil); !errors.Is(err, fault.NotFound) {
-			t.Errorf("%s is ended: %v", id, err)
 		}
 	}
 	again := w.open(output.Limits{}) // a second server of the same project

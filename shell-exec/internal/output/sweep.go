@@ -56,8 +56,8 @@ func (s *Store) sweep() error {
 			continue
 		}
 		about, err := s.about(r.run)
-		if err != nil { // its first line is damaged: it goes if nobody holds any of its files
-			about = record{begun: begun{Detached: true}}
+		if err != nil { // its first line is damaged: it goes if nobody holds it
+			about = record{}
 		}
 		if state, err := s.state(r.run, about); err == nil && state == Running {
 			continue

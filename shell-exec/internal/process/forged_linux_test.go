@@ -168,8 +168,6 @@ func TestAJobOfAnotherProjectIsNobodysBusiness(t *testing.T) {
 	refuses(t, err, fault.NoProcess)
 	_, err = other.Watch(r.PID)
 	refuses(t, err, fault.NoProcess)
-	_, err = other.WatchExecution(r.ID)
-	refuses(t, err, fault.NotFound)
 	if l, err := other.List(process.Filter{}); err != nil || l.Total != 0 {
 		t.Errorf("it lists %+v, %v", l, err)
 	}

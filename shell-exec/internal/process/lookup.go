@@ -192,21 +192,6 @@ func (r *Runner) Watch(pid int) (Watched, error) {
 	return Watched{}, err
 }
 
-// WatchExecution is the living execution of that ID; fault.NoProcess where it has ended, fault.NotFound where there was none.
-func (r *Runner) WatchExecution(id string) (Watched, error) {
-	if e := r.find(id); e != nil && !closed(e.gone) {
-		return e.watched(), nil
-	}
-	if one, err := r.jobs.load(id); err == nil && one.alive() {
-		return one.watched(), nil
-	}
-	if _, err := r.Get(id); err != nil {
-		return Watched{}, err
-	}
-	return Watched{}, fault.New(fault.NoProcess, fmt.Sprintf("nothing of the execution %s is alive", id), "Look at its result").
-		With("execution_id", id)
-}
-
 func (e *execution) watched() Watched {
 	return Watched{ID: e.rec.ID, PID: e.tree.PID(), pids: e.tree.PIDs, gone: e.tree.Gone()}
 }

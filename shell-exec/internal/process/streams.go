@@ -49,7 +49,7 @@ func (r *Runner) open(e *execution, q Request) (s *streams, err error) {
 	}
 	// A store that fails stops no command: the record reports that its output is not kept.
 	if r.config.Store != nil {
-		s.recording = r.config.Store.Later(output.About{ExecutionID: e.rec.ID, Name: q.Text, Detached: q.Mode == Detached})
+		s.recording = r.config.Store.Later(output.About{ExecutionID: e.rec.ID, Name: q.Text})
 		e.rec.OutputID = s.recording.ID()
 	}
 	if s.child.Stdout, err = s.drain(&tap{e: e, capture: e.stdout, keep: s.keep(output.Stdout), room: int64(q.MaxOutput)}); err != nil {

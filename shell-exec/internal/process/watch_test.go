@@ -28,22 +28,16 @@ func TestALivingExecutionCanBeWatched(t *testing.T) {
 	r := w.run("sleep 1000 & setsid sleep 1000 & wait", process.Background)
 	byPID, err := w.Watch(r.PID)
 	must(t, err)
-	byID, err := w.WatchExecution(r.ID)
-	must(t, err)
-	for _, watched := range []process.Watched{byPID, byID} {
-		if watched.ID != r.ID || watched.PID != r.PID || watched.Partial {
-			t.Errorf("%+v", watched)
-		}
-		w.matches(watched, 3)
+	if byPID.ID != r.ID || byPID.PID != r.PID || byPID.Partial {
+		t.Errorf("%+v", byPID)
 	}
+	w.matches(byPID, 3)
 	_, err = w.Terminate(t.Context(), process.Termination{PID: r.PID})
 	must(t, err)
 	if left := byPID.PIDs(); len(left) != 0 {
 		t.Errorf("left are %v", left)
 	}
 	_, err = w.Watch(r.PID)
-	refuses(t, err, fault.NoProcess)
-	_, err = w.WatchExecution(r.ID)
 	refuses(t, err, fault.NoProcess)
 }
 
@@ -56,9 +50,6 @@ func TestADetachedJobCanBeWatchedByTheNextServer(t *testing.T) {
 		t.Fatalf("%+v, %v", watched, err)
 	}
 	w.matches(watched, 3)
-	byID, err := next.WatchExecution(r.ID)
-	must(t, err)
-	w.matches(byID, 3)
 	_, err = next.Terminate(t.Context(), process.Termination{PID: r.PID})
 	must(t, err)
 	_, err = next.Watch(r.PID)
@@ -69,6 +60,4 @@ func TestNobodyElsesProcessCanBeWatched(t *testing.T) {
 	w := newWorld(t)
 	_, err := w.Watch(1)
 	refuses(t, err, fault.NoProcess)
-	_, err = w.WatchExecution("exec_aaaaaaaaaaaaaaaa")
-	refuses(t, err, fault.NotFound)
 }
