@@ -10,6 +10,18 @@
 //
 // A sandbox gets its directories as [Grant]s, which are open as well.
 //
+// What must stay true, and which tests keep it:
+//
+//   - an open never leaves the allowed directories, whatever is swapped meanwhile:
+//     swap_linux_test.go, attack_*_test.go, FuzzParse;
+//   - what is learned after a failure ([Path.Open] looks for a link, another normal
+//     form, a near name) chooses another name to try and never permits anything: the
+//     same tests, with both mechanisms;
+//   - a denied name answers alike whether it exists or not: deny_unix_test.go; the sieve
+//     in front of the rules only ever spares what no rule names: FuzzSieve;
+//   - an open never waits, for a FIFO, a lease or a terminal: attack_unix_test.go;
+//   - only package replace and the sandbox are lent a descriptor: shared/mcptest.
+//
 // The package refuses to write, to follow a link in the kernel, to open anything
 // but regular files and directories, and to return a path for others to open.
 package confine
@@ -93,6 +105,8 @@ func open(dirs []string, o Options, by mechanism) (*Roots, error) {
 	if r.rules, err = newRules(o, r.home); err != nil {
 		return nil, err
 	}
+	// All directories are resolved before the first is opened: a link inside one of them
+	// must not decide where another begins.
 	var guarded []string // links in these may be a command's work
 	for _, dir := range dirs {
 		if real, err := filepath.EvalSymlinks(r.absolute(dir)); err == nil {
@@ -166,6 +180,9 @@ func (r *Roots) Dirs() []string {
 // descriptor and a name for the kernel to judge.
 func (r *Roots) find(abs string) (in *root, rel string, ok bool) {
 	longest := -1
+	// Both spellings count: where the operator allowed /tmp and that is a link, tools
+	// name files in /private/tmp too. The innermost directory wins, because it may have
+	// been swapped for a link in the outer one, where it would be refused.
 	for _, one := range r.list {
 		for _, name := range [2]string{one.name, one.real} {
 			if way, below := beneath(name, abs); below && len(name) > longest {
@@ -211,6 +228,7 @@ func (h *handle) hold() (descriptor, error) {
 	return h.d, nil
 }
 
+// let must follow every hold: close waits for it.
 func (h *handle) let() { h.mu.RUnlock() }
 
 // use runs f with the descriptor, which stays open meanwhile also where f panics.

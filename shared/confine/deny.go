@@ -88,6 +88,7 @@ func (d *denyTexts) add(text, home string) error {
 		text = strings.TrimRight(strings.TrimPrefix(text, "./"), "/")
 	}
 	anywhere := !strings.Contains(text, "/")
+	// private/** must also deny a listing of private: else its names could be read.
 	if dir, ok := strings.CutSuffix(text, "/**"); ok && dir != "" {
 		text = dir // all that is beneath a directory is denied with the directory
 	}
@@ -204,7 +205,8 @@ func (s spot) parent() (up spot, more bool) {
 	return up, more
 }
 
-// judge applies the deny rules to p and to everything above it.
+// judge applies the deny rules to p and to everything above it: what is in a denied
+// directory is denied too, and no exception lifts that, since exceptions are for files.
 func (p *Path) judge() error {
 	if !p.roots.rules.any {
 		return nil

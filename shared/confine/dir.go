@@ -132,7 +132,8 @@ func notAnEntry(name string) error {
 	return about(name, malformed("the name "+shown(name)+" is not an entry of a directory", "Use a name from the listing"))
 }
 
-// below is the path of an entry, whatever characters its name has.
+// below is the path of an entry, whatever characters its name has: what the file system
+// holds must be shown and may be removed, also where a client could not have written it.
 func (d *Dir) below(name string) Path {
 	p := d.path
 	words := joinWords(p.words, name)
@@ -248,6 +249,7 @@ func (d *Dir) Close() error {
 	if err := d.self.close(d.place.close); err != nil {
 		return err
 	}
+	// Only after self is closed: an Append that is still running reads into it.
 	if d.buffer != nil {
 		d.path.roots.buffers.Put(d.buffer)
 		d.buffer = nil

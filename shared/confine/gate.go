@@ -94,10 +94,10 @@ func (d *Dir) LendDir() (fd uintptr, giveBack func(), err error) {
 	return uintptr(own), d.self.let, nil
 }
 
-// openAbove opens the directory above p. entry is p as it is called from there: the
+// openAbove opens the directory above p and judges p again by where that is: a link on
+// the way may lead to where another rule applies. entry is p as it is called from there: the
 // way to the directory may have led through a link or another normal form.
 func (p Path) openAbove() (d *Dir, entry Path, err error) {
-	var fd descriptor
 	up := p
 	if p.root != nil && p.refused == nil {
 		if p.rel == "." {
@@ -109,10 +109,7 @@ func (p Path) openAbove() (d *Dir, entry Path, err error) {
 			up.words = p.wordsUpTo(1)
 		}
 	}
-	above, err := up.reach(func(at descriptor, way Path) (err error) {
-		fd, err = openBeneath(at, way.full(), wantDirectory, way.roots.by)
-		return err
-	})
+	fd, above, err := up.reach(request{want: wantDirectory, above: true})
 	if err != nil {
 		return nil, p, err
 	}

@@ -100,7 +100,8 @@ func (g *Grant) Path() string { return g.real }
 func (g *Grant) Name() string { return g.name }
 
 // withoutLinks is abs with every link in it followed, one component after the
-// other. A link inside one of guarded is errGuarded.
+// other. A link inside one of guarded is errGuarded: a command that may write there could
+// make the next start of the server allow any directory that it points the link to.
 func withoutLinks(abs string, guarded []string) (string, error) {
 	if _, err := filepath.EvalSymlinks(abs); err != nil {
 		return "", err // what is missing, loops or cannot be read; and the names of Windows

@@ -58,7 +58,7 @@ func infoOf(fd descriptor) (Info, error) {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return Info{}, err
 	}
-	return infoFrom(&st), nil
+	return withCreation(&st), nil
 }
 
 func infoOfEntry(d descriptor, name string) (Info, error) {
@@ -66,18 +66,11 @@ func infoOfEntry(d descriptor, name string) (Info, error) {
 	if err := unix.Fstatat(d, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return Info{}, err
 	}
-	return infoFrom(&st), nil
+	return withCreation(&st), nil
 }
 
-func infoFrom(st *unix.Stat_t) Info {
-	info := Info{
-		Mode:     fileMode(uint32(st.Mode)),
-		Size:     st.Size,
-		Modified: time.Unix(st.Mtim.Unix()),
-		Accessed: time.Unix(st.Atim.Unix()),
-		Changed:  time.Unix(st.Ctim.Unix()),
-		Created:  time.Unix(st.Btim.Unix()),
-		Links:    uint64(st.Nlink),
-	}
-	return info.identified(uint64(st.Dev), st.Ino)
+func withCreation(st *unix.Stat_t) Info {
+	info := infoFrom(st)
+	info.Created = time.Unix(st.Btim.Unix())
+	return info
 }

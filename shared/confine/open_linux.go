@@ -32,7 +32,8 @@ func openat2(d int, name string, flags int, resolve uint64) (fd int, err error) 
 // does not know it.
 func lacksOpenat2(err error) bool { return err == unix.ENOSYS || err == unix.EPERM }
 
-// bestMechanism tries openat2 on a directory that is open already.
+// bestMechanism tries openat2 on a directory that is open already. Old kernels
+// and old filters of containers refuse the call; the walk is as safe there and only slower.
 func bestMechanism(d descriptor) mechanism {
 	fd, err := openat2(d, ".", wantInfo|unix.O_DIRECTORY, strict)
 	if err != nil {
@@ -95,7 +96,11 @@ func statx(d int, name string, flags int) (Info, error) {
 	var st unix.Statx_t
 	err := unix.Statx(d, name, flags|unix.AT_NO_AUTOMOUNT, unix.STATX_BASIC_STATS|unix.STATX_BTIME, &st)
 	if err == unix.ENOSYS || err == unix.EPERM { // before Linux 4.11, or a filter that does not know it
-		return oldStat(d, name, flags)
+		var old unix.Stat_t
+		if err := unix.Fstatat(d, name, &old, flags); err != nil {
+			return Info{}, err
+		}
+		return infoFrom(&old), nil
 	}
 	if err != nil {
 		return Info{}, err
@@ -112,20 +117,4 @@ func statx(d int, name string, flags int) (Info, error) {
 		info.Created = time.Unix(st.Btime.Sec, int64(st.Btime.Nsec))
 	}
 	return info.identified(unix.Mkdev(st.Dev_major, st.Dev_minor), st.Ino), nil
-}
-
-func oldStat(d int, name string, flags int) (Info, error) {
-	var st unix.Stat_t
-	if err := unix.Fstatat(d, name, &st, flags); err != nil {
-		return Info{}, err
-	}
-	info := Info{
-		Mode:     fileMode(st.Mode),
-		Size:     st.Size,
-		Modified: time.Unix(st.Mtim.Unix()),
-		Accessed: time.Unix(st.Atim.Unix()),
-		Changed:  time.Unix(st.Ctim.Unix()),
-		Links:    uint64(st.Nlink),
-	}
-	return info.identified(uint64(st.Dev), st.Ino), nil
 }

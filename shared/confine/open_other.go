@@ -14,6 +14,9 @@ import (
 
 type descriptor = int
 
+// wanted is how something is opened, in the terms of the system.
+type wanted = int
+
 const (
 	wantFile = iota
 	wantDirectory

@@ -17,6 +17,9 @@ import (
 
 type descriptor = windows.Handle
 
+// wanted is how something is opened, in the terms of the system.
+type wanted = uint32
+
 // What an open asks for, as create options of NtCreateFile.
 const (
 	wantFile      = windows.FILE_NON_DIRECTORY_FILE

@@ -85,7 +85,8 @@ func (p Path) Child(name string) Path {
 	return c
 }
 
-// spares says that no deny rule can name an entry of this name in the directory p.
+// spares says that no deny rule can name an entry of this name in the directory p. A
+// search asks it of every file.
 func (p Path) spares(name string) bool { return p.roots.rules.spares(name, p.watched()) }
 
 // watched says whether the rules may name all that is in the directory p.
@@ -103,17 +104,15 @@ func joinRel(rel, name string) string {
 // is fault.ParamInvalid at once, and so is a directory. The file is the one that
 // Info describes, whatever happens to its name afterwards.
 func (p Path) Open() (*os.File, Info, error) {
-	var f *os.File
-	var info Info
-	at, err := p.reach(func(d descriptor, at Path) error {
-		fd, err := openBeneath(d, at.full(), wantFile, p.roots.by)
-		if err == nil {
-			f, info, err = regular(fd, at.words)
-		}
-		return err
-	})
+	// What was opened is looked at by its descriptor, after the open: a look at the name
+	// before would be about whatever was there then.
+	fd, at, err := p.reach(request{want: wantFile})
 	if err != nil {
 		return nil, Info{}, err
+	}
+	f, info, err := regular(fd, at.words)
+	if err != nil {
+		return nil, Info{}, at.explain(err)
 	}
 	info.Name = at.Base()
 	return f, info, nil
@@ -121,14 +120,7 @@ func (p Path) Open() (*os.File, Info, error) {
 
 // OpenDir opens a directory for listing. Anything else is fault.ParamInvalid.
 func (p Path) OpenDir() (*Dir, error) {
-	var fd descriptor
-	at, err := p.reach(func(d descriptor, at Path) (err error) {
-		if at.fileOnly {
-			return at.denied()
-		}
-		fd, err = openBeneath(d, at.full(), wantDirectory, p.roots.by)
-		return err
-	})
+	fd, at, err := p.reach(request{want: wantDirectory})
 	if err != nil {
 		return nil, err
 	}
@@ -139,10 +131,7 @@ func (p Path) OpenDir() (*Dir, error) {
 // except that links are treated as in Open.
 func (p Path) Stat() (Info, error) {
 	var info Info
-	at, err := p.reach(func(d descriptor, at Path) (err error) {
-		info, err = infoBeneath(d, at.full(), p.roots.by)
-		return err
-	})
+	_, at, err := p.reach(request{info: &info})
 	if err != nil {
 		return Info{}, err
 	}
@@ -153,10 +142,7 @@ func (p Path) Stat() (Info, error) {
 // exists says whether something is there under this spelling or its other normal
 // form, a link included.
 func (p Path) exists() bool {
-	err := p.attempt(func(d descriptor, at Path) error {
-		_, err := infoBeneath(d, at.full(), p.roots.by)
-		return err
-	})
+	_, err := p.look()
 	switch problemOf(err) {
 	case missing, throughFile:
 		_, other := p.respelled()

@@ -14,51 +14,69 @@ import (
 // (path_resolution(7)).
 const maxLinks = 40
 
-// reach tries use on p and, where that fails on a link or on a missing name, on the
-// path that the options allow instead. Whatever path it ends at, use opens it
-// strictly: what was learned on the way only chose the next name to try.
-func (p Path) reach(use func(descriptor, Path) error) (Path, error) {
+// request is what reach is to do with what it reaches.
+type request struct {
+	want  wanted // how it is opened
+	info  *Info  // where set, it is described and not opened
+	above bool   // it is the directory of an entry that is judged itself
+}
+
+// reach opens p and, where that fails on a link or on a missing name, the path that the
+// options allow instead, which at is. Whatever path it ends at is opened strictly: what
+// was learned on the way only chose the next name to try.
+func (p Path) reach(r request) (fd descriptor, at Path, err error) {
 	switch {
 	case p.root == nil && p.refused == nil:
-		return p, fault.New(fault.Internal, "the path was never parsed", "")
+		return fd, p, fault.New(fault.Internal, "the path was never parsed", "")
 	case p.refused != nil:
-		return p, p.refused
+		return fd, p, p.refused
 	}
-	at := p
-	for tries := 0; ; tries++ { // bounded also against a tree that changes all the time
-		err := at.attempt(use)
+	// Each round holds the allowed directory anew, opens once, and only then asks why it
+	// failed. The answer may be out of date by the time it comes; that costs a round or
+	// gives a wrong explanation, but it opens nothing, for the next name goes through the
+	// same open. The count bounds it against a tree that changes all the time.
+	at = p
+	for tries := 0; ; tries++ {
+		d, err := at.root.kept.hold()
+		switch {
+		case err != nil:
+			return fd, at, at.explain(err)
+		case r.info != nil:
+			*r.info, err = infoBeneath(d, at.full(), at.roots.by)
+		case r.want == wantDirectory && at.fileOnly && !r.above:
+			err = at.denied()
+		default:
+			fd, err = openBeneath(d, at.full(), r.want, at.roots.by)
+		}
+		at.root.kept.let()
+
 		switch problemOf(err) {
 		case none:
-			return at, nil
+			return fd, at, nil
 		case missing:
 			next, ok := at.respelled()
 			if !ok || tries >= maxLinks {
-				return at, at.notFound(err)
+				return fd, at, at.notFound(err)
 			}
 			at = next
 		case throughLink:
 			if tries >= maxLinks {
-				return at, p.tooManyLinks(err)
+				return fd, at, p.tooManyLinks(err)
 			}
 			next, refusal := at.follow(err)
 			if refusal != nil {
-				return at, refusal
+				return fd, at, refusal
 			}
 			at = next
 		default:
-			return at, at.explain(err)
+			return fd, at, at.explain(err)
 		}
 	}
 }
 
-// attempt runs use on p as it is.
-func (p Path) attempt(use func(descriptor, Path) error) error {
-	d, err := p.root.kept.hold()
-	if err != nil {
-		return err
-	}
-	defer p.root.kept.let()
-	return use(d, p)
+// look describes what is under the very name of p.
+func (p Path) look() (Info, error) {
+	return use(p.root.kept, func(d descriptor) (Info, error) { return infoBeneath(d, p.full(), p.roots.by) })
 }
 
 // follow is the path that the first link on the way of p leads to.
@@ -70,6 +88,8 @@ func (p Path) follow(cause error) (Path, error) {
 	if o.kind != throughLink {
 		return p, nil // the link is gone again: the next attempt counts too
 	}
+	// From here on the link's target is only text. It is placed under an allowed
+	// directory and judged by the deny rules like a name that a client wrote.
 	target, ok := p.targetOf(o)
 	if !ok {
 		return p, p.linkRefused(o, cause)
@@ -116,16 +136,14 @@ type obstacle struct {
 	target string  // of a link
 }
 
-func (p Path) survey() (o obstacle) {
-	_ = p.attempt(func(d descriptor, at Path) error {
-		o = survey(d, at.root.base, at.full())
-		return nil
-	})
+func (p Path) survey() obstacle {
+	o, _ := use(p.root.kept, func(d descriptor) (obstacle, error) { return survey(d, p.root.base, p.full()), nil })
 	return o
 }
 
 // respelled is p with every missing component in its other Unicode normal form
-// (NFC or NFD, UAX #15) where exactly one such form is there.
+// (NFC or NFD, UAX #15) where exactly one such form is there. Models write NFC and macOS
+// writes NFD; without this, a file that a listing has just shown would not be found.
 func (p Path) respelled() (Path, bool) {
 	changed := false
 	for range strings.Count(p.full(), "/") + 1 {

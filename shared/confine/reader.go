@@ -29,17 +29,17 @@ func (p Path) OpenReader(r *Reader) error {
 	if err := r.Close(); err != nil {
 		return err
 	}
-	_, err := p.reach(func(d descriptor, at Path) error {
-		fd, err := openBeneath(d, at.full(), wantFile, p.roots.by)
-		if err != nil {
-			return err
-		}
-		if err := r.take(fd, unknown); err != nil {
-			return err
-		}
-		return r.describe()
-	})
-	return err
+	fd, at, err := p.reach(request{want: wantFile})
+	if err != nil {
+		return err
+	}
+	if err = r.take(fd, unknown); err == nil {
+		err = r.describe()
+	}
+	if err != nil {
+		return at.explain(err)
+	}
+	return nil
 }
 
 // OpenReader opens an entry into r, which is closed first, as [Dir.Open] does.
@@ -162,7 +162,7 @@ func (r *Reader) Close() error {
 	return r.file.close()
 }
 
-// take makes r the reader of fd, which was opened at a place.
+// take makes r, which must be closed, the reader of fd, which was opened at a place.
 func (r *Reader) take(fd descriptor, where place) error {
 	file, err := newReading(fd, where)
 	*r = Reader{file: file, open: err == nil}

@@ -131,11 +131,7 @@ func (p Path) explain(err error) error {
 	case special:
 		return p.wrongKind(Other, err)
 	case throughFile: // the path is no directory, or goes through a file
-		var info Info
-		failed := p.attempt(func(d descriptor, at Path) (err error) {
-			info, err = infoBeneath(d, at.full(), p.roots.by)
-			return err
-		})
+		info, failed := p.look()
 		if failed == nil && info.Type != Directory {
 			return p.wrongKind(info.Type, err)
 		}

@@ -50,6 +50,8 @@ func (s *Scope) Roots(ctx context.Context) (*Roots, error) {
 	if !ok {
 		return s.roots, nil
 	}
+	// Narrowing is kept until the client's directories change: it resolves links, which
+	// would be several system calls on every call of a tool.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.narrow == nil || !slices.Equal(dirs, s.dirs) {

@@ -10,11 +10,15 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 type descriptor = int
+
+// wanted is how something is opened, in the terms of the system.
+type wanted = int
 
 func release(d descriptor) error { return unix.Close(d) }
 
@@ -113,6 +117,18 @@ func fileMode(mode uint32) fs.FileMode {
 		m |= fs.ModeSticky
 	}
 	return m
+}
+
+func infoFrom(st *unix.Stat_t) Info {
+	info := Info{
+		Mode:     fileMode(uint32(st.Mode)),
+		Size:     st.Size,
+		Modified: time.Unix(st.Mtim.Unix()),
+		Accessed: time.Unix(st.Atim.Unix()),
+		Changed:  time.Unix(st.Ctim.Unix()),
+		Links:    uint64(st.Nlink),
+	}
+	return info.identified(uint64(st.Dev), st.Ino)
 }
 
 func (i Info) identified(dev, ino uint64) Info {
@@ -231,7 +247,7 @@ func openEntry(d descriptor, name string, flags int) (fd descriptor, err error) 
 	return fd, err
 }
 
-// walk opens rel component by component. Each is opened relative to the descriptor
+// walk is for kernels and filters without openat2. It opens rel component by component. Each is opened relative to the descriptor
 // of the one before and none is followed, so that whatever is swapped on the way,
 // the walk is always in a directory that was beneath d when it got there.
 func walk(d descriptor, rel string, flags int) (descriptor, error) {
@@ -265,6 +281,8 @@ func leave(at, start descriptor) {
 // blocks when read (trace_pipe, kmsg) must answer EAGAIN, so O_NONBLOCK stays, but
 // out of sight of the runtime's poller, which would wait.
 func asFile(fd descriptor, name string) (*os.File, error) {
+	// os.NewFile registers a descriptor that does not block with the poller; this one is
+	// made to look like one that blocks, and is set back.
 	if err := unix.SetNonblock(fd, false); err != nil {
 		_ = release(fd)
 		return nil, err

@@ -2,7 +2,6 @@ package fault
 
 import (
 	"context"
-	"errors"
 	"io/fs"
 	"os"
 )
@@ -26,15 +25,4 @@ var portable = []cause{
 	{fs.ErrExist, Exists, "there is already something under that name", "Choose another name, or ask to overwrite"},
 	{fs.ErrPermission, PermissionDenied, "the operating system refuses permission", "Ask the person who runs this server"},
 	{fs.ErrInvalid, ParamInvalid, "the operating system rejects the value", ""},
-}
-
-func fromOS(err error) *Error {
-	for _, table := range [][]cause{platformCauses, portable} {
-		for _, row := range table {
-			if errors.Is(err, row.is) {
-				return New(row.code, row.msg, row.do)
-			}
-		}
-	}
-	return nil
 }

@@ -131,8 +131,12 @@ func From(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
-	if e := fromOS(err); e != nil {
-		return e.Because(err)
+	for _, table := range [][]cause{platformCauses, portable} {
+		for _, row := range table {
+			if errors.Is(err, row.is) {
+				return New(row.code, row.msg, row.do).Because(err)
+			}
+		}
 	}
 	return New(Internal, "the server met a fault of its own", "Report it with the request_id; trying again may work").Because(err)
 }

@@ -52,22 +52,6 @@ var errUnnameable = errors.New("an unnamed file cannot be given a name here")
 // write fills a draft, lets publish put it in place of old, or where nothing is, and
 // syncs the directory. What publish leaves under the draft's name is removed.
 func (e *entry) write(ctx context.Context, fill filling, old *original, publish func(*draft, *original) error) (Result, error) {
-	res, err := e.writeOnce(ctx, fill, old, publish)
-	if errors.Is(err, errUnnameable) {
-		e.lacks.unnamed = true
-		res, err = e.writeOnce(ctx, fill, old, publish)
-	}
-	if err == nil {
-		err = e.sync()
-	}
-	if err != nil {
-		return Result{}, err
-	}
-	res.BrokeLinks = old != nil && old.links > 1
-	return res, nil
-}
-
-func (e *entry) writeOnce(ctx context.Context, fill filling, old *original, publish func(*draft, *original) error) (Result, error) {
 	d, err := e.begin(old)
 	if err != nil {
 		return Result{}, err
@@ -88,13 +72,23 @@ func (e *entry) writeOnce(ctx context.Context, fill filling, old *original, publ
 	if err == nil {
 		err = publish(d, old)
 	}
-	switch left := d.discard(); {
+	left := d.discard()
+	switch {
+	case errors.Is(err, errUnnameable) && !e.lacks.unnamed:
+		e.lacks.unnamed = true
+		return e.write(ctx, fill, old, publish)
 	case err != nil && left != nil:
 		return Result{}, errors.Join(err, left)
+	case err != nil:
+		return Result{}, err
 	case left != nil:
 		return Result{}, e.changedAnyway(left)
 	}
-	return res, err
+	if err := e.sync(); err != nil {
+		return Result{}, err
+	}
+	res.BrokeLinks = old != nil && old.links > 1
+	return res, nil
 }
 
 // begin opens a draft that only its owner may open, and locks it: once it is in place it
@@ -123,6 +117,8 @@ func (e *entry) begin(old *original) (*draft, error) {
 // dress gives the draft all but the content of old; a new file gets its permissions.
 // The mode comes last: it opens the file to others, and chown takes bits away.
 func (d *draft) dress(old *original) error {
+	// Before dress the draft is 0600: content that was readable to its owner only must
+	// not be readable to others for an instant (TestADraftIsOnlyForItsOwnerUntilItIsComplete).
 	fd := int(d.file.Fd())
 	if old == nil {
 		return fchmod(fd, d.becomes(nil))
@@ -153,7 +149,8 @@ func (d *draft) becomes(old *original) uint32 {
 	return d.mode
 }
 
-// giveName gives the draft a name, for what can only be done with names.
+// giveName gives the draft a name, for what can only be done with names: rename(2) and
+// an exchange. From here until it is in place, a kill leaves something for Sweep.
 func (d *draft) giveName() error {
 	if d.name != "" {
 		return nil
@@ -176,13 +173,9 @@ func (d *draft) becomeNew(*original) error {
 		}
 		return err
 	}
-	err := error(unix.ENOSYS)
-	if !d.at.lacks.exclusive {
-		err = renameExclusive(dir, d.name, dir, to)
-	}
+	err := d.at.lacks.renameExclusive(dir, d.name, dir, to)
 	if err == nil {
 		d.name = ""
-		return nil
 	}
 	if unoffered(err) {
 		// discard takes the other name away
@@ -217,7 +210,7 @@ func (d *draft) swap(old *original) error {
 		return err
 	}
 	d.at.reached(beforeSwap)
-	err := d.exchange()
+	err := d.at.lacks.swapNames(d.at.fd, d.name, d.at.fd, d.at.name)
 	switch {
 	case err == unix.ENOENT:
 		return errOutrun // removed meanwhile
@@ -239,6 +232,8 @@ func (d *draft) swap(old *original) error {
 		return err
 	}
 	d.at.reached(afterSwap)
+	// The look comes after the exchange: what came out cannot be written any more by
+	// whoever opens the name, so that the comparison is about what is really replaced.
 	if same, err := d.at.holds(d.name, old); same && err == nil {
 		return nil // discard removes the old file
 	}
@@ -246,13 +241,6 @@ func (d *draft) swap(old *original) error {
 		return err
 	}
 	return errOutrun
-}
-
-func (d *draft) exchange() error {
-	if d.at.lacks.exchange {
-		return unix.ENOSYS
-	}
-	return exchange(d.at.fd, d.name, d.at.fd, d.at.name)
 }
 
 // holds says whether what is under name is old, with its content. The content is
@@ -298,12 +286,14 @@ const maxReturns = 100
 // put there last: if that is what comes out, nobody wrote meanwhile, and what came out
 // has been superseded. Else it is newer than what was put back, and goes there instead.
 func (d *draft) putBack(placed version) error {
+	// While this runs, every version is under one of the two names: only discard removes,
+	// and only what is under the draft's name when this has returned.
 	for range maxReturns {
 		next, err := d.at.version(d.name)
 		if err != nil {
 			return err
 		}
-		if err := d.exchange(); err == unix.ENOENT {
+		if err := d.at.lacks.swapNames(d.at.fd, d.name, d.at.fd, d.at.name); err == unix.ENOENT {
 			return nil // whoever removed the file has seen what was there
 		} else if err != nil {
 			d.name = "" // what is under it is another's, and has no other place

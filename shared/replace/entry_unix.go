@@ -131,6 +131,8 @@ func (w *Writer) exclude(ctx context.Context, entries ...*entry) error {
 		}
 		keys = append(keys, k)
 	}
+	// Turns first, locks second, always: who waits for a lock may hold a turn, but
+	// nobody who waits for a turn holds a lock.
 	leave, err := w.order.enter(ctx, keys...)
 	if err != nil {
 		return err
@@ -173,6 +175,8 @@ func (e *entry) explained(err error) error {
 // ever. A file system without locks has none to wait for.
 func (e *entry) lock(ctx context.Context, fd int, shared bool, what string) error {
 	const patience = 5 * time.Second
+	// Any other error means that there are no locks here (NFS without lockd, some FUSE).
+	// Then other processes are noticed by the looks before and after a swap only.
 	locked, err := flock.Within(ctx, uintptr(fd), shared, patience)
 	if ctx.Err() != nil && !locked {
 		return ctx.Err()
@@ -265,7 +269,8 @@ type turn struct {
 	want int           // callers inside or waiting; guarded by order.mu
 }
 
-// enter waits for all of keys to be free, or for ctx to end. Everybody takes them in the
+// enter waits for all of keys to be free, or for ctx to end. Locks of files alone would
+// not do: they are of a file, and the file under the name changes with every write. Everybody takes them in the
 // same order, so that two callers never wait for each other. leave must be called once.
 func (o *order) enter(ctx context.Context, keys ...key) (leave func(), err error) {
 	slices.SortFunc(keys, key.compare)
@@ -416,6 +421,8 @@ func (old *original) lock(ctx context.Context) error {
 	if err := e.lock(ctx, fd, false, shown(e.path)); err != nil {
 		return err
 	}
+	// The lock may have come after another change: then the file that was locked is not
+	// the one under the name any more, and is tried again.
 	var st, there unix.Stat_t
 	if err := fstat(fd, &st); err != nil {
 		return err

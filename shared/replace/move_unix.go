@@ -172,13 +172,10 @@ func (m *moving) directory(ctx context.Context) error {
 // rename gives the entry its new name if nothing is there. What the file system does
 // not offer, and that there is another one, is returned as it is.
 func (m *moving) rename() error {
-	switch {
-	case m.alias:
+	if m.alias {
 		return m.refusal(unix.Renameat(m.from.fd, m.from.name, m.to.fd, m.to.name))
-	case m.from.lacks.exclusive:
-		return unix.ENOSYS
 	}
-	return m.refusal(renameExclusive(m.from.fd, m.from.name, m.to.fd, m.to.name))
+	return m.refusal(m.from.lacks.renameExclusive(m.from.fd, m.from.name, m.to.fd, m.to.name))
 }
 
 // refusal is what an error of a rename means.
@@ -281,6 +278,7 @@ func (m *moving) lockBoth(ctx context.Context, replaces bool) (src, old *origina
 			o.version, err = versionOfFile(o.file)
 		}
 	}
+	// Two moves in opposite directions must not wait for each other's file.
 	slices.SortStableFunc(files, func(a, b *original) int {
 		return cmp.Or(cmp.Compare(a.version.dev, b.version.dev), cmp.Compare(a.version.ino, b.version.ino))
 	})
@@ -336,10 +334,7 @@ func (m *moving) byLink(src *original) error {
 
 // toOld lets both files change places and removes the one that came out.
 func (m *moving) toOld(src, old *original) error {
-	err := error(unix.ENOSYS)
-	if !m.to.lacks.exchange {
-		err = exchange(m.from.fd, m.from.name, m.to.fd, m.to.name)
-	}
+	err := m.to.lacks.swapNames(m.from.fd, m.from.name, m.to.fd, m.to.name)
 	switch {
 	case unoffered(err):
 		return m.overOld(src, old)
@@ -347,6 +342,8 @@ func (m *moving) toOld(src, old *original) error {
 		return m.refusal(err)
 	}
 	m.from.reached(afterSwap)
+	// Both files still exist, under each other's names. Only when both are the ones that
+	// were judged and shown does one of them go.
 	in, err := m.to.version(m.to.name)
 	out, err2 := m.from.version(m.from.name)
 	if err != nil || err2 != nil || !src.version.sameState(in) || !old.version.sameState(out) {
@@ -364,7 +361,7 @@ func (m *moving) toOld(src, old *original) error {
 // swapBack undoes an exchange after which something was not as it should be. Where one
 // of the two is gone meanwhile, the other goes back alone.
 func (m *moving) swapBack() error {
-	err := exchange(m.from.fd, m.from.name, m.to.fd, m.to.name)
+	err := m.to.lacks.swapNames(m.from.fd, m.from.name, m.to.fd, m.to.name)
 	if err != unix.ENOENT {
 		return errors.Join(errOutrun, err)
 	}

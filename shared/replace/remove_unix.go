@@ -112,7 +112,8 @@ func (e *entry) show(ctx context.Context, old *original, look func(*os.File, con
 }
 
 // waitTick waits until what was last changed at that time cannot change again and keep
-// its time stamp.
+// its time stamp. Without it, two writes within one step of the kernel's clock look like
+// one version, and the second would be removed unseen.
 func waitTick(ctx context.Context, changed int64) error {
 	const tick = 20 * time.Millisecond // longer than the clock of the kernel takes for a step
 	if time.Since(time.Unix(0, changed)).Abs() > tick {
@@ -127,7 +128,9 @@ func waitTick(ctx context.Context, changed int64) error {
 }
 
 // takeOut gives the entry the name of a draft, where nobody looks for it, if it is what
-// it should be then. Else it is put back and was another's: errOutrun.
+// it should be then. Else it is put back and was another's: errOutrun. An unlink by the
+// name itself could remove what another program put there after the last look; nothing
+// in the kernel unlinks an open file.
 func (e *entry) takeOut(is func(version) bool) (draft string, err error) {
 	draft = draftName()
 	switch err := unix.Renameat(e.fd, e.name, e.fd, draft); err {
@@ -195,10 +198,7 @@ func (e *entry) keepAside(dir int, name string) error {
 // overwrites nothing. Without exclusive renaming, what is no directory gets its second
 // name before it loses the first; for a directory, a look must do.
 func (e *entry) renameNew(dir int, from, to string) error {
-	err := error(unix.ENOSYS)
-	if !e.lacks.exclusive {
-		err = renameExclusive(dir, from, e.fd, to)
-	}
+	err := e.lacks.renameExclusive(dir, from, e.fd, to)
 	if !unoffered(err) {
 		return err
 	}
@@ -275,6 +275,8 @@ func (e *entry) removeTree(ctx context.Context, look func(*confine.Dir, Tree) er
 	if err != nil {
 		return err
 	}
+	// Under its new name nobody comes in by a path. What is still written by descriptors
+	// is found here, or by clear, which ends at the first entry that is not as marked.
 	same, err := t.unchanged(ctx)
 	if !same || err != nil {
 		return errors.Join(e.putIn(draft), errChanged, err)

@@ -14,6 +14,16 @@
 // refuses to move or remove a symbolic link, to overwrite by a move where it was not asked
 // to, and to touch a directory of which any part is refused, or changes meanwhile.
 //
+// What must stay true, and which tests keep it:
+//
+//   - after a failure of any system call, a kill or a full disk, the file is the old one
+//     or the new one: inject_linux_test.go, kill_linux_test.go, keep_linux_test.go;
+//   - a version that the caller was not shown is never lost, whoever wrote it and when:
+//     race_unix_test.go, contend_linux_test.go, moverace_linux_test.go;
+//   - no change leaves the directory that was opened: swap_linux_test.go;
+//   - a rule is asked about where the entry really is and what will be there, and what it
+//     refuses does not happen: rules_unix_test.go.
+//
 // A server that does not import this package cannot change a file. One that does and
 // restricts itself must keep the right to change attributes (restrict.Rules.Attributes).
 package replace

@@ -41,11 +41,19 @@ func (d *draft) keepAttributes(*original) error { return nil }
 // linkUnnamed is never reached: every draft has a name.
 func linkUnnamed(int, int, string) error { return unix.ENOTSUP }
 
-func renameExclusive(fromDir int, from string, toDir int, to string) error {
+// renameExclusive renames and never overwrites.
+func (l lacks) renameExclusive(fromDir int, from string, toDir int, to string) error {
+	if l.exclusive {
+		return unix.ENOSYS
+	}
 	return again(func() error { return unix.RenameatxNp(fromDir, from, toDir, to, unix.RENAME_EXCL) })
 }
 
-func exchange(aDir int, a string, bDir int, b string) error {
+// swapNames lets two names change places.
+func (l lacks) swapNames(aDir int, a string, bDir int, b string) error {
+	if l.exchange {
+		return unix.ENOSYS
+	}
 	return again(func() error { return unix.RenameatxNp(aDir, a, bDir, b, unix.RENAME_SWAP) })
 }
 

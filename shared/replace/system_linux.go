@@ -52,16 +52,28 @@ func linkUnnamed(fd, dir int, name string) error {
 	})
 }
 
-func renameExclusive(fromDir int, from string, toDir int, to string) error {
+// renameExclusive renames and never overwrites.
+func (l lacks) renameExclusive(fromDir int, from string, toDir int, to string) error {
+	if l.exclusive {
+		return unix.ENOSYS
+	}
 	return renameat2(fromDir, from, toDir, to, unix.RENAME_NOREPLACE)
 }
 
-func exchange(aDir int, a string, bDir int, b string) error {
+// swapNames lets two names change places.
+func (l lacks) swapNames(aDir int, a string, bDir int, b string) error {
+	if l.exchange {
+		return unix.ENOSYS
+	}
 	return renameat2(aDir, a, bDir, b, unix.RENAME_EXCHANGE)
 }
 
 func renameat2(fromDir int, from string, toDir int, to string, flags uint) error {
-	return again(func() error { return unix.Renameat2(fromDir, from, toDir, to, flags) })
+	for {
+		if err := unix.Renameat2(fromDir, from, toDir, to, flags); err != unix.EINTR {
+			return err
+		}
+	}
 }
 
 func syncDirectory(dir int) error { return unix.Fsync(dir) }
@@ -246,7 +258,7 @@ func (m *moving) publish(d *draft, old *original) error {
 	if err := d.giveName(); err != nil {
 		return err
 	}
-	err := d.exchange()
+	err := d.at.lacks.swapNames(d.at.fd, d.name, d.at.fd, d.at.name)
 	switch {
 	case unoffered(err):
 		return cannotMove(m.from.path, err)

@@ -257,7 +257,7 @@ func openMarked(dir int, m mark) (int, error) {
 	return fd, nil
 }
 
-// unchanged goes through the tree again.
+// unchanged goes through the tree again and compares every mark, times included.
 func (t *tree) unchanged(ctx context.Context) (bool, error) {
 	now := &tree{file: t.file, version: t.version}
 	err := now.walk(ctx, walkOptions{remove: true})

@@ -180,6 +180,8 @@ func (e *entry) updateOnce(ctx context.Context, change func([]byte, confine.Info
 	if err != nil {
 		return Result{}, err
 	}
+	// The file was locked by name and read by name: only if both were the same version
+	// is it this content that the swap may replace.
 	if !old.is(info.Stamp) {
 		return Result{}, errOutrun
 	}
