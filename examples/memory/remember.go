@@ -10,7 +10,8 @@ import (
 
 var rememberSpec = toolkit.Spec{
 	Name: "remember", Title: "Remember", Toolset: "memory", Effect: toolkit.Writes, Idempotent: true,
-	Doc: "Keep information for later conversations. Write one fact, complete in itself. The same content again only updates its category and tags.",
+	Doc: "Keep information for later conversations. Write one fact, complete in itself. " +
+		"The same content again only updates its category and tags.",
 }
 
 type rememberIn struct {

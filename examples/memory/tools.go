@@ -9,13 +9,11 @@ import (
 // cannot list, export or forget memories, the person can (see verbs.go).
 func vocabularies(k *keeper) []command.Vocabulary {
 	return []command.Vocabulary{
-		{Name: "agent", Doc: "document 004 to the letter", Tools: k.agentTools},
-	}
-}
-
-func (k *keeper) agentTools() []toolkit.Tool {
-	return []toolkit.Tool{
-		toolkit.New(rememberSpec, k.remember),
-		toolkit.New(recallSpec, k.recall),
+		{Name: "agent", Doc: "document 004 to the letter", Tools: func() []toolkit.Tool {
+			return []toolkit.Tool{
+				toolkit.New(rememberSpec, k.remember),
+				toolkit.New(recallSpec, k.recall),
+			}
+		}},
 	}
 }

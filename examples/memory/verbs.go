@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -14,15 +13,6 @@ import (
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/text"
 )
-
-// verbs are what the person can do with the memories and a model cannot.
-func verbs() []command.Verb {
-	return []command.Verb{
-		{Use: "list", Short: "List what is remembered, the newest first, a line each", Run: with(list)},
-		{Use: "export", Short: "Print everything that is remembered as JSON Lines, the oldest first", Run: with(export)},
-		{Use: "forget ID …", Short: "Forget memories, for good", Least: 1, Most: -1, Run: with(forget)},
-	}
-}
 
 // with opens the database for a verb, and closes it.
 func with(do func(context.Context, command.Act, *store.Store) error) func(context.Context, command.Act) (int, error) {
@@ -43,37 +33,34 @@ func with(do func(context.Context, command.Act, *store.Store) error) func(contex
 	}
 }
 
-// mostShown is the characters of a memory that list shows.
-const mostShown = 100
-
 func list(ctx context.Context, a command.Act, s *store.Store) error {
-	return each(ctx, a.Stdout, s.Newest, func(w io.Writer, m store.Memory) error {
+	const maxCharacters = 100
+	out := bufio.NewWriter(a.Stdout)
+	err := s.Newest(ctx, func(m store.Memory) error {
 		line := []rune(text.Escape(strings.ReplaceAll(m.Content, "\n", " ")))
-		if len(line) > mostShown {
-			line = append(line[:mostShown-1], '…')
+		if len(line) > maxCharacters {
+			line = append(line[:maxCharacters-1], '…')
 		}
-		_, err := fmt.Fprintf(w, "%s %s\n", told(m).heading(), string(line))
+		_, err := fmt.Fprintf(out, "%s %s\n", result(m).heading(), string(line))
 		return err
 	})
-}
-
-func export(ctx context.Context, a command.Act, s *store.Store) error {
-	return each(ctx, a.Stdout, s.Oldest, func(w io.Writer, m store.Memory) error {
-		e := json.NewEncoder(w)
-		e.SetEscapeHTML(false)
-		return e.Encode(told(m))
-	})
-}
-
-func each(ctx context.Context, w io.Writer, order func(context.Context, func(store.Memory) error) error, show func(io.Writer, store.Memory) error) error {
-	out := bufio.NewWriter(w)
-	if err := order(ctx, func(m store.Memory) error { return show(out, m) }); err != nil {
+	if err != nil {
 		return err
 	}
 	return out.Flush()
 }
 
-// forget looks at every ID before it forgets the first memory.
+func export(ctx context.Context, a command.Act, s *store.Store) error {
+	out := bufio.NewWriter(a.Stdout)
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	if err := s.Oldest(ctx, func(m store.Memory) error { return e.Encode(result(m)) }); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// forget checks every ID before it forgets the first memory.
 func forget(ctx context.Context, a command.Act, s *store.Store) error {
 	ids := make([]int64, len(a.Args))
 	for i, word := range a.Args {

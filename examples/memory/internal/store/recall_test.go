@@ -121,7 +121,7 @@ func TestARecallIsBoundedAndSaysHowManyMoreThereAre(t *testing.T) {
 func TestAnOldMemoryIsFoundBehindManyNewOnes(t *testing.T) {
 	w := openWorld(t, t.TempDir()+"/m.db", 20_000)
 	w.remember(Note{Content: "red apple"})
-	w.fill(2*mostOfToken+2, func(i int) string { return []string{"red", "apple"}[i%2] + fmt.Sprint(" ", i) })
+	w.fill(2*maxOfToken+2, func(i int) string { return []string{"red", "apple"}[i%2] + fmt.Sprint(" ", i) })
 	found, err := w.Recall(t.Context(), "red apple", 1)
 	is(t, "recall", err, nil)
 	if got := contents(found.Memories); len(got) != 1 || got[0] != "red apple" || !found.AtLeast {
