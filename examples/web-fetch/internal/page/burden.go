@@ -8,14 +8,14 @@ import (
 )
 
 // What a tree may be for a page to be read by its structure. Pages for people stay far
-// below; what lies above was made to be a burden.
+// below; what exceeds it was made to be a burden.
 const (
 	maxDepth = 200
 	maxNodes = 300_000
-	maxWork  = 64 << 20 // bytes of text, times the depth at which they stand
+	maxWork  = 64 << 20 // bytes of text, times its depth
 )
 
-// weigh says how many nodes the tree of a page may have, from one pass over its tags, and
+// weigh returns how many nodes the tree of a page may have, from one pass over its tags, and
 // whether that is bearable. A parser of HTML repeats formatting elements that are open
 // wherever a paragraph begins anew, so that a few kilobytes can make gigabytes of nodes;
 // each is counted here as often as it may be repeated, by its length.
@@ -79,7 +79,7 @@ func (t *tags) pop(inOrder bool) {
 	t.names, t.weights = t.names[:last], t.weights[:last]
 }
 
-// end says whether the tag is one that was due.
+// end reports whether the tag is one that was due.
 func (t *tags) end(name atom.Atom) (inOrder bool) {
 	at := len(t.names) - 1
 	for at >= 0 && t.names[at] != name {
@@ -95,7 +95,7 @@ func (t *tags) end(name atom.Atom) (inOrder bool) {
 	return inOrder
 }
 
-// ends says that an element ends an open one that needs no end tag (HTML, 13.1.2.4).
+// ends reports whether an element ends an open one that needs no end tag (HTML, 13.1.2.4).
 func ends(starts, open atom.Atom) bool {
 	switch open {
 	case atom.P:
@@ -110,6 +110,70 @@ func ends(starts, open atom.Atom) bool {
 		return starts == atom.Tr || starts == atom.Tbody
 	}
 	return false
+}
+
+// plain is the text of a page from one pass over its tags, in time and memory that grow
+// with the page and with nothing else.
+func plain(content string) Article {
+	a := Article{Form: Plain}
+	var text, title strings.Builder
+	inTitle, skipped, depth := false, "", 0 // skipped is left out; so many elements of its name are open
+	z := html.NewTokenizer(strings.NewReader(content))
+	for kind := z.Next(); kind != html.ErrorToken; kind = z.Next() {
+		switch {
+		case kind == html.TextToken && depth == 0 && inTitle:
+			title.Write(z.Text())
+		case kind == html.TextToken && depth == 0:
+			text.Write(z.Text())
+		}
+		if kind != html.StartTagToken && kind != html.SelfClosingTagToken && kind != html.EndTagToken {
+			continue
+		}
+		raw, more := z.TagName()
+		name := atom.Lookup(raw)
+		if depth > 0 {
+			switch {
+			case string(raw) == skipped && kind == html.EndTagToken:
+				depth--
+			case string(raw) == skipped:
+				depth++
+			}
+			continue
+		}
+		if block[name] || name == atom.Br {
+			text.WriteByte('\n')
+		}
+		inTitle = name == atom.Title && kind == html.StartTagToken && title.Len() == 0
+		if kind == html.EndTagToken || void[name] {
+			continue
+		}
+		var attributes []html.Attribute
+		for more {
+			var key, value []byte
+			key, value, more = z.TagAttr()
+			switch string(key) {
+			case "style", "hidden", "open":
+				attributes = append(attributes, html.Attribute{Key: string(key), Val: string(value)})
+			}
+		}
+		hides := hidden(name, attributes)
+		if hides {
+			a.LeftOut.Hidden++
+		}
+		if hides || unread[name] {
+			skipped, depth = string(raw), 1
+		}
+	}
+
+	a.Title = title.String()
+	var tidy strings.Builder // white space as a page shows it
+	for line := range strings.Lines(text.String()) {
+		if words := strings.Fields(line); len(words) > 0 {
+			tidy.WriteString(strings.Join(words, " ") + "\n")
+		}
+	}
+	a.Markdown = tidy.String()
+	return a
 }
 
 func set(all ...atom.Atom) map[atom.Atom]bool {
