@@ -19,7 +19,7 @@ type agentIn struct {
 	URL string `json:"url" doc:"URL of the page."`
 }
 
-// agentOut is how FastMCP answers a function that returns str.
+// agentOut is how FastMCP returns the result of a function that returns str.
 type agentOut struct {
 	Result string `json:"result"`
 }
@@ -29,7 +29,7 @@ func (o agentOut) Text() string { return o.Result }
 
 var agentLabels = [4]string{"隠された要素", "見えない文字", "埋め込み画像", "Webアドレスでないリンク"}
 
-// partOf stands before a cursor in a fragment.
+// partOf is before a cursor in a fragment.
 const partOf = "#part="
 
 func (f *fetcher) agent(ctx context.Context, in agentIn) (agentOut, error) {

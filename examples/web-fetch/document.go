@@ -1,59 +1,42 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/multiollama/mcp-server/examples/web-fetch/internal/page"
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/text"
 )
 
-// document is a page that was fetched, to be answered in parts.
+// document is a page that was fetched, to be returned in parts.
 type document struct {
 	asked  string // the URL that was asked for
 	digest string // of the text
 	whole  fetchOut
 }
 
-func newDocument(asked, url string, a page.Article, at time.Time) *document {
-	sum := sha256.Sum256([]byte(a.Markdown))
-	return &document{asked, hex.EncodeToString(sum[:6]), fetchOut{
-		URL: url, Title: a.Title, Description: a.Description, Author: a.Author, FetchedAt: at.Truncate(time.Second),
-		Content: a.Markdown, Form: a.Form, MIMEType: a.Type, Size: len(a.Markdown), LeftOut: a.LeftOut,
-	}}
-}
-
-// part is what of a document stands from an offset on, at most so many bytes. It ends at
+// part is what of a document begins at an offset, at most so many bytes. It ends at
 // the end of a paragraph, a line or a word where one is near, and always at that of a
 // character.
-func (d *document) part(from, most int) fetchOut {
+func (d *document) part(from, maxBytes int) fetchOut {
 	o := d.whole
 	from = min(from, len(o.Content))
 	o.first = from
-	rest := o.Content[from:]
-	o.Content = ending(rest, most)
-	if end := from + len(o.Content); end < o.Size {
-		o.Truncated, o.NextCursor = true, cursor{end, d.digest}.String()
-	}
-	return o
-}
-
-func ending(rest string, most int) string {
-	if len(rest) <= most {
-		return rest
-	}
-	rest = text.Cut(rest, most)
-	for _, border := range []string{"\n\n", "\n", " "} {
-		if at := strings.LastIndex(rest, border); at > most/2 {
-			return rest[:at+len(border)]
+	if o.Content = o.Content[from:]; len(o.Content) > maxBytes {
+		o.Content = text.Cut(o.Content, maxBytes)
+		for _, border := range []string{"\n\n", "\n", " "} {
+			if at := strings.LastIndex(o.Content, border); at > maxBytes/2 {
+				o.Content = o.Content[:at+len(border)]
+				break
+			}
 		}
 	}
-	return rest
+	if end := from + len(o.Content); end < o.Size {
+		o.Truncated, o.NextCursor = true, strconv.Itoa(end)+"-"+d.digest
+	}
+	return o
 }
 
 // cursor is where in which text a part begins.
@@ -62,8 +45,6 @@ type cursor struct {
 	digest string
 }
 
-func (c cursor) String() string { return strconv.Itoa(c.offset) + "-" + c.digest }
-
 func parseCursor(word string) (cursor, error) {
 	if word == "" {
 		return cursor{}, nil
@@ -71,13 +52,10 @@ func parseCursor(word string) (cursor, error) {
 	offset, digest, _ := strings.Cut(word, "-")
 	n, err := strconv.Atoi(offset)
 	if err != nil || n < 0 || len(digest) != 12 {
-		return cursor{}, fault.New(fault.ParamMalformed, "this is no cursor: "+strconv.Quote(text.Escape(text.Cut(word, 64))), "Use the nextCursor of the part before, or none")
+		return cursor{}, fault.New(fault.ParamMalformed, "this is no cursor: "+strconv.Quote(text.Escape(text.Cut(word, 64))),
+			"Use the nextCursor of the part before, or none")
 	}
 	return cursor{n, digest}, nil
-}
-
-func changed() error {
-	return fault.New(fault.Exists, "the page is not what it was when its first part was read", "Fetch it without a cursor")
 }
 
 // How many bytes of text are kept for their next part to be asked for, and how long.

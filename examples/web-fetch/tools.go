@@ -9,15 +9,9 @@ import (
 // which names. What is not in it does not exist.
 func vocabularies(f *fetcher) []command.Vocabulary {
 	return []command.Vocabulary{
-		{Name: "standard", Doc: "with parts of long pages, and what is known of a page as fields", Tools: f.standardTools},
-		{Name: "agent", Doc: "document 004 to the letter", Tools: f.agentTools},
+		{Name: "standard", Doc: "with parts of long pages, and what is known of a page as fields",
+			Tools: func() []toolkit.Tool { return []toolkit.Tool{toolkit.New(fetchSpec, f.fetch)} }},
+		{Name: "agent", Doc: "document 004 to the letter",
+			Tools: func() []toolkit.Tool { return []toolkit.Tool{toolkit.New(agentSpec, f.agent)} }},
 	}
-}
-
-func (f *fetcher) standardTools() []toolkit.Tool {
-	return []toolkit.Tool{toolkit.New(fetchSpec, f.fetch)}
-}
-
-func (f *fetcher) agentTools() []toolkit.Tool {
-	return []toolkit.Tool{toolkit.New(agentSpec, f.agent)}
 }

@@ -56,8 +56,8 @@ var (
 	nat64   = netip.MustParsePrefix("64:ff9b::/96") // how a network without IPv4 reaches it (RFC 6052)
 )
 
-// reserved says what an address is that is not public; empty: it is. Of an address that
-// a NAT64 translates, the IPv4 address is judged; every other way to put one into an IPv6
+// reserved returns what an address is that is not public; empty: it is. Of an address that
+// a NAT64 translates, the IPv4 address is checked; every other way to put one into an IPv6
 // address is refused, whatever it holds.
 func reserved(a netip.Addr) string {
 	switch {

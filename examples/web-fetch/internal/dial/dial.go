@@ -1,11 +1,11 @@
 // Package dial is the only one that connects, and decides where to.
 //
-// It refuses every address that is not public, whatever name, spelling or redirect led
+// Every address that is not public is refused, whatever name, spelling or redirect led
 // there: the check is of the very address that the socket is about to connect to
 // ([net.Dialer.ControlContext]), so that it does not matter what a name resolved to
-// before. It refuses schemes other than http and https, credentials in a URL, ports that
-// nobody opened, and an answer beyond the limits. It refuses to take a proxy from the
-// environment, since the proxy would connect unchecked, and to keep cookies.
+// before. Schemes other than http and https, credentials in a URL, ports that nobody
+// opened, and a page beyond the limits are refused too. A proxy of the environment is not
+// used, since it would connect unchecked, and no cookies are kept.
 //
 // Only [Guard.Parse] makes a [URL], also of a redirect, and only the check makes an
 // [Address]. The zero Guard and the zero URL refuse everything.
@@ -15,6 +15,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -47,38 +48,30 @@ type Guard struct {
 	http  *http.Transport
 }
 
-// How long the steps of a connection may take, within the deadline of the whole.
-const (
-	connectTime   = 10 * time.Second
-	handshakeTime = 10 * time.Second
-)
-
-// maxHeader is the bytes of the header of an answer.
-const maxHeader = 256 << 10
-
-// New is a Guard that lets through what o says.
+// New makes a Guard that lets through what o says.
 func New(o Options) *Guard {
+	const stepTime = 10 * time.Second // of a connection, within the deadline of the whole
 	g := &Guard{
 		open: o.Open, hosts: o.Hosts, agent: o.Agent,
 		ports: append([]uint16{80, 443}, o.Ports...),
 		own:   net.InterfaceAddrs,
 	}
-	dialer := &net.Dialer{Timeout: connectTime, Resolver: o.Resolver, ControlContext: g.control}
+	dialer := &net.Dialer{
+		Timeout: stepTime, Resolver: o.Resolver,
+		ControlContext: func(_ context.Context, network, address string, _ syscall.RawConn) error {
+			_, err := g.address(network, address)
+			return err
+		},
+	}
 	g.http = &http.Transport{
 		DialContext:            dialer.DialContext, // and no Proxy
 		TLSClientConfig:        &tls.Config{RootCAs: o.Roots, MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout:    handshakeTime,
-		DisableKeepAlives:      true, // a server has nothing to say once its answer is read
-		MaxResponseHeaderBytes: maxHeader,
+		TLSHandshakeTimeout:    stepTime,
+		DisableKeepAlives:      true, // a server has nothing more to send once its page is read
+		MaxResponseHeaderBytes: 256 << 10,
 		ForceAttemptHTTP2:      true,
 	}
 	return g
-}
-
-// control is asked by every socket before it connects.
-func (g *Guard) control(_ context.Context, network, address string, _ syscall.RawConn) error {
-	_, err := g.address(network, address)
-	return err
 }
 
 // Address is an address that may be connected to; only a Guard makes one.
@@ -92,11 +85,11 @@ func (a Address) String() string {
 	return a.at.String()
 }
 
-// address is the one that a socket would connect to, or why it may not.
+// address returns the one that a socket would connect to, or why it may not.
 func (g *Guard) address(network, address string) (Address, error) {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil || network != "tcp" && network != "tcp4" && network != "tcp6" {
-		return Address{}, forbidden("no address of a web server").Because(err)
+		return Address{}, forbidden("no address of a web server", err)
 	}
 	if slices.ContainsFunc(g.open, func(o Opening) bool { return o.holds(at, g.ports) }) {
 		return Address{at}, nil
@@ -106,28 +99,32 @@ func (g *Guard) address(network, address string) (Address, error) {
 	}
 	why := reserved(at.Addr())
 	if why == "" {
-		why, err = g.isOwn(at.Addr())
+		// On this machine services listen that are meant for it alone.
+		all, err := g.own()
+		if err != nil {
+			return Address{}, fault.New(fault.Unavailable,
+				"the system does not tell the addresses of this machine, so none can be told from them", "").Because(err)
+		}
+		for _, own := range all {
+			if prefix, err := netip.ParsePrefix(own.String()); err == nil && prefix.Addr() == at.Addr() {
+				why = "an address of this machine itself"
+			}
+		}
 	}
-	switch {
-	case err != nil:
-		return Address{}, err
-	case why != "":
-		return Address{}, forbidden(why).Because(notDialled(at))
+	if why != "" {
+		return Address{}, forbidden(why, fmt.Errorf("%s was not connected to", at))
 	}
 	return Address{at}, nil
 }
 
-// isOwn says that an address is one of this machine, where services listen that are
-// meant for it alone.
-func (g *Guard) isOwn(a netip.Addr) (string, error) {
-	all, err := g.own()
-	if err != nil {
-		return "", fault.New(fault.Unavailable, "the system does not tell the addresses of this machine, so none can be told from them", "").Because(err)
-	}
-	for _, own := range all {
-		if prefix, err := netip.ParsePrefix(own.String()); err == nil && prefix.Addr() == a {
-			return "an address of this machine itself", nil
-		}
-	}
-	return "", nil
+// forbidden refuses an address without naming it: what a name resolves to within a
+// network is nobody's business outside of it. The audit log has it, in cause.
+func forbidden(why string, cause error) error {
+	return fault.New(fault.OutsideAllowed, "the URL leads to "+why+", where nothing is fetched from",
+		"Use a public page; the person who runs this server can allow an address with --allow-address").With("rule", "address").Because(cause)
+}
+
+func forbiddenPort(port uint16) error {
+	return fault.New(fault.OutsideAllowed, fmt.Sprintf("nothing is fetched from port %d", port),
+		"Use a URL without a port; the person who runs this server can allow one with --allow-port").With("rule", "port")
 }

@@ -18,7 +18,7 @@ import (
 // maxURL is the bytes of a URL.
 const maxURL = 8 << 10
 
-// URL is one that may be asked for, as far as it can be told before its name is
+// URL is one that may be asked for, as far as is known before its name is
 // resolved: only a Guard makes one. It is absolute, with its host in lower case and
 // ASCII, and without a fragment.
 type URL struct{ u *url.URL }
@@ -47,7 +47,7 @@ func (g *Guard) Parse(word string) (URL, error) {
 	}
 	u, err := url.Parse(word)
 	if err != nil {
-		return URL{}, malformed(word).Because(err)
+		return URL{}, malformed(word, err)
 	}
 	return g.admit(u, word)
 }
@@ -59,10 +59,12 @@ func (g *Guard) follow(from URL, location string) (URL, error) {
 	}
 	u, err := from.u.Parse(location)
 	if err != nil {
-		return URL{}, malformed(location).Because(err)
+		return URL{}, malformed(location, err)
 	}
 	return g.admit(u, location)
 }
+
+var standard = map[string]uint16{"http": 80, "https": 443}
 
 // admit is the one place where a URL is made.
 func (g *Guard) admit(u *url.URL, word string) (URL, error) {
@@ -72,22 +74,36 @@ func (g *Guard) admit(u *url.URL, word string) (URL, error) {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return URL{}, fault.New(fault.Forbidden, "only http and https are fetched, not "+shown(u.Scheme), "Use a URL that begins with https://")
 	case u.User != nil:
-		return URL{}, fault.New(fault.Forbidden, "the URL holds a user name or a password, or an @ that looks like it", "Leave out what stands before the @")
+		return URL{}, fault.New(fault.Forbidden, "the URL holds a user name or a password, or an @ that looks like it",
+			"Leave out what stands before the @")
 	case u.Opaque != "" || u.Host == "":
-		return URL{}, malformed(word)
+		return URL{}, malformed(word, nil)
 	}
 	host, err := hostOf(u.Hostname())
 	if err != nil {
 		return URL{}, err
 	}
-	port, err := portOf(u)
-	if err == nil {
-		err = g.reaches(host, port)
+	port := standard[u.Scheme]
+	if u.Port() != "" {
+		n, err := strconv.ParseUint(u.Port(), 10, 16)
+		if err != nil || n == 0 {
+			return URL{}, fault.New(fault.ParamMalformed, "the URL has no valid port: "+shown(u.Port()), "Use a port from 1 to 65535, or none")
+		}
+		port = uint16(n)
 	}
-	if err != nil {
+	if err := g.reaches(host, port); err != nil {
 		return URL{}, err
 	}
-	c := &url.URL{Scheme: u.Scheme, Host: host, Path: u.Path, RawPath: u.RawPath, RawQuery: asciiQuery(u.RawQuery), ForceQuery: u.ForceQuery}
+
+	var query strings.Builder // without what a query must not hold on the wire (RFC 3986, 3.4)
+	for _, c := range []byte(u.RawQuery) {
+		if c <= ' ' || c >= 0x7F || strings.IndexByte("\"<>`{}|\\^", c) >= 0 {
+			fmt.Fprintf(&query, "%%%02X", c)
+		} else {
+			query.WriteByte(c)
+		}
+	}
+	c := &url.URL{Scheme: u.Scheme, Host: host, Path: u.Path, RawPath: u.RawPath, RawQuery: query.String(), ForceQuery: u.ForceQuery}
 	if strings.Contains(host, ":") {
 		c.Host = "[" + host + "]"
 	}
@@ -97,37 +113,20 @@ func (g *Guard) admit(u *url.URL, word string) (URL, error) {
 	return URL{c}, nil
 }
 
-// asciiQuery encodes what a query must not hold on the wire (RFC 3986, 3.4).
-func asciiQuery(raw string) string {
-	var b strings.Builder
-	for _, c := range []byte(raw) {
-		if c <= ' ' || c >= 0x7F || strings.IndexByte("\"<>`{}|\\^", c) >= 0 {
-			fmt.Fprintf(&b, "%%%02X", c)
-		} else {
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
-}
-
-var standard = map[string]uint16{"http": 80, "https": 443}
-
-func portOf(u *url.URL) (uint16, error) {
-	if u.Port() == "" {
-		return standard[u.Scheme], nil
-	}
-	n, err := strconv.ParseUint(u.Port(), 10, 16)
-	if err != nil || n == 0 {
-		return 0, fault.New(fault.ParamMalformed, "the URL has no valid port: "+shown(u.Port()), "Use a port from 1 to 65535, or none")
-	}
-	return uint16(n), nil
-}
-
-// reaches says early what can be said before a name is resolved: an address is judged
+// reaches refuses early what is known before a name is resolved: an address is checked
 // as it will be again when it is connected to.
 func (g *Guard) reaches(host string, port uint16) error {
-	if g.hosts != nil && !slices.ContainsFunc(g.hosts, func(h string) bool { return covers(h, host) }) {
-		return fault.New(fault.OutsideAllowed, "the host "+host+" is not one of those that may be fetched from", "Use one of "+strings.Join(g.hosts, ", ")).With("hosts", g.hosts)
+	name := strings.TrimSuffix(host, ".")
+	covers := func(rule string) bool { // the host itself, or for *.example.com one in it
+		rule = strings.ToLower(rule)
+		if parent, ok := strings.CutPrefix(rule, "*"); ok {
+			return strings.HasSuffix(name, parent) && len(name) > len(parent)
+		}
+		return rule == name
+	}
+	if g.hosts != nil && !slices.ContainsFunc(g.hosts, covers) {
+		return fault.New(fault.OutsideAllowed, "the host "+host+" is not one of those that may be fetched from",
+			"Use one of "+strings.Join(g.hosts, ", ")).With("hosts", g.hosts)
 	}
 	if _, err := netip.ParseAddr(host); err == nil {
 		_, err := g.address("tcp", net.JoinHostPort(host, strconv.Itoa(int(port))))
@@ -139,64 +138,50 @@ func (g *Guard) reaches(host string, port uint16) error {
 	return nil
 }
 
-// covers says that a host is the one of a rule, or for *.example.com beneath it.
-func covers(rule, host string) bool {
-	rule, host = strings.ToLower(rule), strings.TrimSuffix(host, ".")
-	if parent, ok := strings.CutPrefix(rule, "*"); ok {
-		return strings.HasSuffix(host, parent) && len(host) > len(parent)
-	}
-	return rule == host
-}
-
 // hostOf is a host in the one spelling that every program reads alike: an address as
 // netip writes it, or a name in ASCII. What a browser would take for an IPv4 address and
 // another program for a name (127.1, 0x7f.1, 2130706433) is refused.
 func hostOf(host string) (string, error) {
-	if a, err := netip.ParseAddr(host); err == nil {
-		return plainAddress(a)
+	bad := func(cause error) error {
+		return fault.New(fault.ParamMalformed, "the URL has no valid host: "+shown(host), "Write it in full, as https://example.com/page").Because(cause)
 	}
 	ascii := strings.ToLower(host)
-	if strings.ContainsFunc(host, func(r rune) bool { return r >= 0x80 }) {
+	a, failed := netip.ParseAddr(host)
+	if failed != nil && strings.ContainsFunc(host, func(r rune) bool { return r >= 0x80 }) {
 		var err error
 		if ascii, err = idna.Lookup.ToASCII(host); err != nil {
-			return "", badHost(host).Because(err)
+			return "", bad(err)
 		}
-		if a, err := netip.ParseAddr(ascii); err == nil { // written with digits of another script
-			return plainAddress(a)
-		}
+		a, failed = netip.ParseAddr(ascii) // written with digits of another script
 	}
+	if failed == nil {
+		if a.Zone() != "" {
+			return "", forbidden(linkLocal, nil)
+		}
+		return a.String(), nil
+	}
+
 	name := strings.TrimSuffix(ascii, ".")
 	labels := strings.Split(name, ".")
-	if len(name) > 253 || slices.ContainsFunc(labels, func(l string) bool { return !isLabel(l) }) {
-		return "", badHost(host)
+	for _, l := range labels {
+		if len(name) > 253 || l == "" || len(l) > 63 || strings.Trim(l, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+			return "", bad(nil)
+		}
 	}
-	if isNumber(labels[len(labels)-1]) {
-		return "", fault.New(fault.Forbidden, "the host is an IPv4 address in a spelling that programs read differently: "+shown(host), "Use the name of the site")
+	// The WHATWG URL Standard takes a host for an IPv4 address by its last label.
+	last, digits := labels[len(labels)-1], "0123456789"
+	if hex, ok := strings.CutPrefix(last, "0x"); ok {
+		last, digits = hex, "0123456789abcdef"
+	}
+	if strings.Trim(last, digits) == "" {
+		return "", fault.New(fault.Forbidden, "the host is an IPv4 address in a spelling that programs read differently: "+shown(host),
+			"Use the name of the site")
 	}
 	return ascii, nil
 }
 
-func plainAddress(a netip.Addr) (string, error) {
-	if a.Zone() != "" {
-		return "", forbidden(linkLocal)
-	}
-	return a.String(), nil
-}
-
-func isLabel(l string) bool {
-	return 0 < len(l) && len(l) <= 63 && !strings.ContainsFunc(l, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '_'
-	})
-}
-
-// isNumber is when the WHATWG URL Standard takes a host for an IPv4 address by its last
-// label: digits, or hexadecimal.
-func isNumber(label string) bool {
-	hex, isHex := strings.CutPrefix(label, "0x")
-	if isHex {
-		return strings.Trim(hex, "0123456789abcdef") == ""
-	}
-	return strings.Trim(label, "0123456789") == ""
+func malformed(word string, cause error) error {
+	return fault.New(fault.ParamMalformed, "this is no URL: "+shown(word), "Write it in full, as https://example.com/page").Because(cause)
 }
 
 // shown is a client's or a server's own word, fit for a sentence.
