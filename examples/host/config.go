@@ -33,7 +33,7 @@ var errConfig = errors.New("the configuration cannot be used")
 //	{"servers": {n: {"command": c, …}}}             (VS Code)
 //	{"mcpServers": {n: {"command": c, …}}}          (most others)
 //
-// Fields that it does not know are other hosts' affair and are passed over.
+// Fields that it does not know are for other hosts and are ignored.
 func readConfig(file string, lookup func(string) (string, bool)) ([]server, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -85,7 +85,8 @@ func named(object map[string]server) []server {
 	return list
 }
 
-// prepare checks the servers and puts variables' values in their places.
+// prepare checks the servers and replaces variables by their values in everything that is
+// text.
 func prepare(servers []server, lookup func(string) (string, bool)) error {
 	seen := map[string]bool{}
 	for i := range servers {
@@ -101,63 +102,55 @@ func prepare(servers []server, lookup func(string) (string, bool)) error {
 			return fmt.Errorf("server %q has no command", s.Name)
 		}
 		seen[s.Name] = true
-		if err := s.expand(lookup); err != nil {
-			return fmt.Errorf("server %q: %w", s.Name, err)
-		}
-	}
-	return nil
-}
 
-// expand puts values in the place of variables in everything that is text.
-func (s *server) expand(lookup func(string) (string, bool)) error {
-	texts := []*string{&s.Command, &s.Dir}
-	for i := range s.Args {
-		texts = append(texts, &s.Args[i])
-	}
-	for _, text := range texts {
-		if err := expand(text, lookup); err != nil {
-			return err
+		e := expansion{lookup: lookup}
+		s.Command, s.Dir = e.expand(s.Command), e.expand(s.Dir)
+		for i := range s.Args {
+			s.Args[i] = e.expand(s.Args[i])
 		}
-	}
-	for name, value := range s.Env {
-		if err := expand(&value, lookup); err != nil {
-			return err
+		for name, value := range s.Env {
+			s.Env[name] = e.expand(value)
 		}
-		s.Env[name] = value
+		if e.err != nil {
+			return fmt.Errorf("server %q: %w", s.Name, e.err)
+		}
 	}
 	return nil
 }
 
 var variable = regexp.MustCompile(`\$\{[^}]*\}`)
 
-// expand replaces ${NAME}, ${NAME:-default} and ${env:NAME}, and VS Code's
+// expansion replaces ${NAME}, ${NAME:-default} and ${env:NAME}, and VS Code's
 // ${workspaceFolder} and ${userHome}. A variable without a value is an error: a
 // server started with an empty path in its arguments might serve anything.
-func expand(text *string, lookup func(string) (string, bool)) error {
-	var missing error
-	*text = variable.ReplaceAllStringFunc(*text, func(found string) string {
-		value, err := valueOf(found[2:len(found)-1], lookup)
-		if err != nil && missing == nil {
-			missing = err
+type expansion struct {
+	lookup func(string) (string, bool)
+	err    error // the first
+}
+
+func (e *expansion) expand(text string) string {
+	return variable.ReplaceAllStringFunc(text, func(found string) string {
+		name := found[2 : len(found)-1]
+		var value string
+		var err error
+		switch name {
+		case "workspaceFolder":
+			value, err = os.Getwd()
+		case "userHome":
+			value, err = os.UserHomeDir()
+		default:
+			name, alternative, hasAlternative := strings.Cut(strings.TrimPrefix(name, "env:"), ":-")
+			var ok bool
+			if value, ok = e.lookup(name); !ok {
+				value = alternative
+				if !hasAlternative {
+					err = fmt.Errorf("${%s} has no value here", name)
+				}
+			}
+		}
+		if e.err == nil {
+			e.err = err
 		}
 		return value
 	})
-	return missing
-}
-
-func valueOf(name string, lookup func(string) (string, bool)) (string, error) {
-	switch name {
-	case "workspaceFolder":
-		return os.Getwd()
-	case "userHome":
-		return os.UserHomeDir()
-	}
-	name, alternative, hasAlternative := strings.Cut(strings.TrimPrefix(name, "env:"), ":-")
-	if value, ok := lookup(name); ok {
-		return value, nil
-	}
-	if !hasAlternative {
-		return "", fmt.Errorf("${%s} has no value here", name)
-	}
-	return alternative, nil
 }

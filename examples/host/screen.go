@@ -2,9 +2,15 @@ package main
 
 import (
 	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -14,7 +20,7 @@ import (
 	"github.com/multiollama/mcp-server/shared/text"
 )
 
-// screen shows a person what is asked and answered. Everything that came from a
+// screen shows a person calls and their results. Everything that came from a
 // server is escaped before it is shown, so that a file's content cannot act on
 // the terminal.
 type screen struct {
@@ -23,7 +29,7 @@ type screen struct {
 	colours bool
 	lines   int // of an answer; 0 for all
 
-	mu       sync.Mutex // servers speak whenever they like
+	mu       sync.Mutex // servers write at any time
 	out, err io.Writer
 }
 
@@ -67,7 +73,6 @@ func (s *screen) print(line string) {
 }
 
 func (s *screen) heading(line string) { s.print("\n" + s.paint(bold, line)) }
-func (s *screen) note(line string)    { s.print("  " + s.paint(green, line)) }
 func (s *screen) failure(line string) { s.print("  " + s.paint(red, escape(line))) }
 
 // question shows a call that is about to be made.
@@ -83,7 +88,21 @@ func (s *screen) answer(r *mcp.CallToolResult) {
 	}
 	var lines []string
 	for _, content := range r.Content {
-		lines = append(lines, describe(content)...)
+		switch c := content.(type) {
+		case *mcp.TextContent:
+			lines = append(lines, strings.Split(strings.TrimSuffix(c.Text, "\n"), "\n")...)
+		case *mcp.ImageContent:
+			lines = append(lines, fmt.Sprintf("[image %s, %d bytes]", c.MIMEType, len(c.Data)))
+		case *mcp.AudioContent:
+			lines = append(lines, fmt.Sprintf("[audio %s, %d bytes]", c.MIMEType, len(c.Data)))
+		case *mcp.EmbeddedResource:
+			r := c.Resource
+			lines = append(lines, fmt.Sprintf("[resource %s, %s, %d bytes]", r.URI, r.MIMEType, len(r.Text)+len(r.Blob)))
+		case *mcp.ResourceLink:
+			lines = append(lines, fmt.Sprintf("[link %s]", c.URI))
+		default:
+			lines = append(lines, "[content of a kind unknown to this host]")
+		}
 	}
 	shown := len(lines)
 	if s.lines > 0 {
@@ -97,29 +116,13 @@ func (s *screen) answer(r *mcp.CallToolResult) {
 	}
 }
 
-// describe is one content block in lines.
-func describe(content mcp.Content) []string {
-	switch c := content.(type) {
-	case *mcp.TextContent:
-		return strings.Split(strings.TrimSuffix(c.Text, "\n"), "\n")
-	case *mcp.ImageContent:
-		return []string{fmt.Sprintf("[image %s, %d bytes]", c.MIMEType, len(c.Data))}
-	case *mcp.AudioContent:
-		return []string{fmt.Sprintf("[audio %s, %d bytes]", c.MIMEType, len(c.Data))}
-	case *mcp.EmbeddedResource:
-		return []string{fmt.Sprintf("[resource %s, %s, %d bytes]", c.Resource.URI, c.Resource.MIMEType, len(c.Resource.Text)+len(c.Resource.Blob))}
-	case *mcp.ResourceLink:
-		return []string{fmt.Sprintf("[link %s]", c.URI)}
-	}
-	return []string{"[content of a kind unknown to this host]"}
-}
-
 // tools shows a server's tools, one a line: its name, what it says it does to
 // the world, and the first sentence of its description.
 func (s *screen) tools(server string, info *mcp.InitializeResult, tools []*mcp.Tool) {
 	title := server
 	if info != nil && info.ServerInfo != nil {
-		title += s.paint(faint, fmt.Sprintf("  %s %s, protocol %s", escape(info.ServerInfo.Name), escape(info.ServerInfo.Version), info.ProtocolVersion))
+		name, version := escape(info.ServerInfo.Name), escape(info.ServerInfo.Version)
+		title += s.paint(faint, fmt.Sprintf("  %s %s, protocol %s", name, version, info.ProtocolVersion))
 	}
 	s.print("\n" + s.paint(bold, "▸ ") + title)
 	width := 0
@@ -127,34 +130,23 @@ func (s *screen) tools(server string, info *mcp.InitializeResult, tools []*mcp.T
 		width = max(width, utf8.RuneCountInString(tool.Name))
 	}
 	for _, tool := range tools {
-		name := fmt.Sprintf("%-*s", width, escape(tool.Name))
-		s.print(fmt.Sprintf("  %s  %s  %s", s.paint(blue, name), s.paint(faint, fmt.Sprintf("%-7s", effect(tool))), escape(sentence(tool.Description))))
+		// A tool that says nothing of its effect may do anything: that is the protocol's default.
+		effect, a := "adds", tool.Annotations
+		switch {
+		case a == nil:
+			effect = "unknown"
+		case a.ReadOnlyHint:
+			effect = "reads"
+		case a.DestructiveHint == nil || *a.DestructiveHint:
+			effect = "changes"
+		}
+		sentence, _, _ := strings.Cut(tool.Description, "\n")
+		if first, _, more := strings.Cut(sentence, ". "); more {
+			sentence = first + "."
+		}
+		name := s.paint(blue, fmt.Sprintf("%-*s", width, escape(tool.Name)))
+		s.print("  " + name + "  " + s.paint(faint, fmt.Sprintf("%-7s", effect)) + "  " + escape(sentence))
 	}
-}
-
-// effect is what a tool says it does to the world. A tool that says nothing may
-// do anything: that is the protocol's default.
-func effect(tool *mcp.Tool) string {
-	a := tool.Annotations
-	switch {
-	case a == nil:
-		return "unknown"
-	case a.ReadOnlyHint:
-		return "reads"
-	case a.DestructiveHint == nil || *a.DestructiveHint:
-		return "changes"
-	}
-	return "adds"
-}
-
-// sentence is the first one of a description.
-func sentence(description string) string {
-	line, _, _ := strings.Cut(description, "\n")
-	first, _, more := strings.Cut(line, ". ")
-	if more {
-		return first + "."
-	}
-	return line
 }
 
 func (s *screen) progress(p *mcp.ProgressNotificationParams) {
@@ -165,12 +157,8 @@ func (s *screen) progress(p *mcp.ProgressNotificationParams) {
 	s.print("  " + s.paint(faint, strings.TrimSpace("… "+done+" "+escape(p.Message))))
 }
 
-// diagnostics is where a server's stderr goes: to the host's own, each line
-// with the server's name.
-func (s *screen) diagnostics(server string) io.Writer {
-	return &prefixed{screen: s, prefix: server}
-}
-
+// prefixed is where a server's stderr goes: to the host's own, each line with the
+// server's name.
 type prefixed struct {
 	screen  *screen
 	prefix  string
@@ -186,6 +174,64 @@ func (p *prefixed) Write(b []byte) (int, error) {
 		fmt.Fprintf(p.screen.err, "%s: %s\n", p.prefix, escape(line))
 	}
 	return len(b), nil
+}
+
+// ask shows a server's question to the person; without one it is declined.
+func (s *screen) ask(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for line := range strings.SplitSeq(strings.TrimSpace(r.Params.Message+"\n"+r.Params.URL), "\n") {
+		fmt.Fprintln(s.out, "  "+s.paint(bold, "?"), escape(line))
+	}
+	if !s.present {
+		fmt.Fprintln(s.out, "  "+s.paint(red, "nobody is here to answer: declined"))
+		return &mcp.ElicitResult{Action: "decline"}, nil
+	}
+	// A form has fields (specification 2025-11-25, elicitation). A schema that is none has
+	// no fields: the library has checked it before.
+	var form struct {
+		Properties map[string]struct {
+			Type  string `json:"type"`
+			Title string `json:"title"`
+			Enum  []any  `json:"enum"`
+		} `json:"properties"`
+	}
+	if raw, err := json.Marshal(r.Params.RequestedSchema); err == nil {
+		_ = json.Unmarshal(raw, &form)
+	}
+	content := map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(form.Properties)) {
+		p := form.Properties[name]
+		question := cmp.Or(p.Title, name)
+		if p.Type == "boolean" {
+			content[name] = s.yes(question)
+			continue
+		}
+		if p.Enum != nil {
+			question = fmt.Sprint(question, " ", p.Enum)
+		}
+		line := s.read(question + ": ")
+		content[name] = line
+		if number, err := strconv.ParseFloat(line, 64); err == nil && p.Type != "string" {
+			content[name] = number
+		}
+	}
+	if !s.yes("send this answer?") {
+		return &mcp.ElicitResult{Action: "decline"}, nil
+	}
+	return &mcp.ElicitResult{Action: "accept", Content: content}, nil
+}
+
+// yes is whether the person said so; anything else, and silence, is no.
+func (s *screen) yes(question string) bool {
+	answer := strings.ToLower(s.read(question + " [y/N] "))
+	return answer == "y" || answer == "yes"
+}
+
+func (s *screen) read(prompt string) string {
+	fmt.Fprint(s.out, "  ", s.paint(bold, escape(prompt)))
+	line, _ := s.in.ReadString('\n')
+	return strings.TrimSpace(line)
 }
 
 // escape makes one line harmless for a terminal; tabs stay.
