@@ -6,35 +6,33 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/multiollama/mcp-server/shared/seccomp"
 )
 
 func TestTheFilterRefusesExactlyWhatTheRulesDo(t *testing.T) {
-	if !seccomp.Available() {
+	if !HasFilters() {
 		t.Skip("no system-call filter for " + runtime.GOARCH)
 	}
 	run := []uintptr{unix.SYS_EXECVE, unix.SYS_EXECVEAT}
 	sockets := []uintptr{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_CONNECT, unix.SYS_BIND, unix.SYS_LISTEN}
-	network := append(seccomp.AcceptCalls(), sockets...)
-	always := append(seccomp.KernelCalls(), unix.SYS_CLONE3)
+	network := append(slices.Clone(acceptCalls), sockets...)
+	always := append(KernelCalls(), unix.SYS_CLONE3)
 	for _, w := range []struct {
 		what    string
 		rules   Rules
 		abi     int
 		refused []uintptr
 	}{
-		{"nothing is kept", Rules{}, 3, slices.Concat(always, run, network, seccomp.AttributeCalls())},
-		{"programs may be started", Rules{Exec: true}, 3, slices.Concat(always, network, seccomp.AttributeCalls())},
-		{"sockets may be made", Rules{Network: true}, 3, slices.Concat(always, run, seccomp.AttributeCalls())},
-		{"connections may be accepted", Rules{Accept: true}, 3, slices.Concat(always, run, sockets, seccomp.AttributeCalls())},
+		{"nothing is kept", Rules{}, 3, slices.Concat(always, run, network, attributeCalls)},
+		{"programs may be started", Rules{Exec: true}, 3, slices.Concat(always, network, attributeCalls)},
+		{"sockets may be made", Rules{Network: true}, 3, slices.Concat(always, run, attributeCalls)},
+		{"connections may be accepted", Rules{Accept: true}, 3, slices.Concat(always, run, sockets, attributeCalls)},
 		{"attributes may be changed", Rules{Attributes: true}, 3, slices.Concat(always, run, network)},
 		{"everything is kept", Rules{Exec: true, Network: true, Attributes: true}, 3, always},
 		{"Landlock cannot forbid truncation", Rules{Exec: true, Network: true, Attributes: true}, 2, append(always, unix.SYS_TRUNCATE)},
 	} {
 		code := program(w.rules, w.abi)
 		for number := range uint32(1024) {
-			got, err := code.Answer(seccomp.Call{Number: number})
+			got, err := code.Answer(Call{Number: number})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -46,7 +44,7 @@ func TestTheFilterRefusesExactlyWhatTheRulesDo(t *testing.T) {
 }
 
 func TestNoSocketConnectsBySending(t *testing.T) {
-	if !seccomp.Available() {
+	if !HasFilters() {
 		t.Skip("no system-call filter for " + runtime.GOARCH)
 	}
 	for _, w := range []struct {
@@ -54,7 +52,7 @@ func TestNoSocketConnectsBySending(t *testing.T) {
 		flags int // which argument
 	}{{unix.SYS_SENDTO, 3}, {unix.SYS_SENDMSG, 2}, {unix.SYS_SENDMMSG, 3}} {
 		for rules, want := range map[*Rules]bool{{}: false, {Accept: true}: false, {Connect: []uint16{discard}}: false, {Network: true}: true} {
-			c := seccomp.Call{Number: w.call}
+			c := Call{Number: w.call}
 			c.Args[w.flags] = unix.MSG_FASTOPEN | unix.MSG_NOSIGNAL
 			got, err := program(*rules, 3).Answer(c)
 			if err != nil || (got == unix.SECCOMP_RET_ALLOW) != want {
@@ -65,13 +63,13 @@ func TestNoSocketConnectsBySending(t *testing.T) {
 }
 
 func TestWhatConnectsByTCPCanDoNothingElse(t *testing.T) {
-	if !seccomp.Available() {
+	if !HasFilters() {
 		t.Skip("no system-call filter for " + runtime.GOARCH)
 	}
 	only, both := program(Rules{Connect: []uint16{discard}}, 4), program(Rules{Connect: []uint16{discard}, Accept: true}, 4)
 	for _, w := range []struct {
 		what string
-		by   seccomp.Program
+		by   Program
 		call uint32
 		args [3]uint64
 		can  bool
@@ -91,7 +89,7 @@ func TestWhatConnectsByTCPCanDoNothingElse(t *testing.T) {
 		{"accepting", only, unix.SYS_ACCEPT4, [3]uint64{}, false},
 		{"accepting, where that is kept too", both, unix.SYS_ACCEPT4, [3]uint64{}, true},
 	} {
-		c := seccomp.Call{Number: w.call}
+		c := Call{Number: w.call}
 		copy(c.Args[:], w.args[:])
 		if got, err := w.by.Answer(c); err != nil || (got == unix.SECCOMP_RET_ALLOW) != w.can {
 			t.Errorf("%s: %#x, %v", w.what, got, err)

@@ -34,11 +34,6 @@ type outcome struct {
 	escaped string // an act that was not refused; "" if there was none
 }
 
-// threads is on how many threads every act is tried. The rules must bind them
-// all, and the one that applied them says nothing of the others; more than one other
-// would have to be made for the trial, and has what its maker has.
-const threads = 2
-
 func newTrials(r Rules) *trials {
 	t := &trials{already: map[string]bool{}}
 	for _, a := range acts(r) {
@@ -56,40 +51,54 @@ func refused(err error) bool {
 	return err == unix.EACCES || err == unix.EPERM
 }
 
-func acts(r Rules) []act {
-	all := fileActs(r)
-	if !r.Exec {
-		all = append(all, act{"run", "execve", unix.ENOENT, execNothing}, act{"run", "execveat", unix.ENOENT, execNothingAt})
-	}
-	if !r.Network {
-		all = append(all, networkActs(r)...)
-	}
-	if !r.Attributes {
-		all = append(all, act{"attributes", "chmod", unix.ENOENT, chmodNothing}, act{"attributes", "utimensat", unix.ENOENT, touchNothing})
-	}
-	return append(all, act{"kernel", "unshare", nil, unshareNothing}, act{"kernel", "ptrace", unix.ESRCH, traceNothing})
-}
-
-// fileActs open what lies outside of the rules. The root directory can be read
-// by everybody and is above whatever is allowed; the devices can be written by
-// everybody; a directory that may only be read is where a write would hurt.
-func fileActs(r Rules) []act {
-	var all []act
-	for _, path := range []string{"/", "/etc/passwd", "/proc/version"} {
-		if !contains(slices.Concat(r.Read, r.Write), path) {
-			all = append(all, act{"read", "reading " + path, nil, open(path, unix.O_RDONLY)})
+// acts are those that r forbids. Most of them are about nothing: a file with the empty name, a socket that is
+// not there. If such a call gets as far as looking, it says so.
+func acts(r Rules) (all []act) {
+	add := func(forbidden bool, part, name string, gives error, try func() error) {
+		if forbidden {
+			all = append(all, act{part, name, gives, try})
 		}
+	}
+
+	// The root directory can be read by everybody and is above whatever is allowed; the devices can
+	// be written by everybody; a directory that may only be read is where a write would hurt.
+	for _, path := range []string{"/", "/etc/passwd", "/proc/version"} {
+		add(!contains(slices.Concat(r.Read, r.Write), path), "read", "reading "+path, nil, open(path, unix.O_RDONLY))
 	}
 	for _, path := range []string{"/dev/null", "/dev/zero"} {
-		if !contains(r.Write, path) {
-			all = append(all, act{"write", "writing " + path, nil, open(path, unix.O_WRONLY)})
-		}
+		add(!contains(r.Write, path), "write", "writing "+path, nil, open(path, unix.O_WRONLY))
 	}
 	for _, dir := range append([]string{os.TempDir()}, r.Read...) {
-		if !contains(r.Write, dir) {
-			all = append(all, act{"write", "creating a file in " + dir, nil, open(dir, unix.O_WRONLY|unix.O_TMPFILE)})
-		}
+		add(!contains(r.Write, dir), "write", "creating a file in "+dir, nil, open(dir, unix.O_WRONLY|unix.O_TMPFILE))
 	}
+
+	add(!r.Exec, "run", "execve", unix.ENOENT, execNothing)
+	add(!r.Exec, "run", "execveat", unix.ENOENT, execNothingAt)
+
+	for _, family := range []struct {
+		name   string
+		number int
+	}{{"AF_UNIX", unix.AF_UNIX}, {"AF_INET", unix.AF_INET}, {"AF_INET6", unix.AF_INET6}, {"AF_NETLINK", unix.AF_NETLINK}} {
+		add(!r.Network, "network", "a socket of "+family.name, nil, func() error { return socketOf(family.number, unix.SOCK_DGRAM) })
+	}
+	const none = ^uintptr(0) // a socket that is not there
+	add(!r.Network, "network", "bind", unix.EBADF, call(unix.SYS_BIND, none))
+	add(!r.Network, "network", "listen", unix.EBADF, call(unix.SYS_LISTEN, none))
+	add(!r.Network, "network", "connecting by sending", unix.EBADF, call(unix.SYS_SENDTO, none, 0, 0, unix.MSG_FASTOPEN))
+	add(!r.Network && !r.Accept, "network", "accept4", unix.EBADF, call(unix.SYS_ACCEPT4, none))
+	if len(r.Connect) > 0 { // nothing can listen at port 0
+		try := func() error { return connect(unix.IPPROTO_IP, 0) }
+		add(!r.Network, "network", "a connection to port 0", unix.ECONNREFUSED, try)
+	} else {
+		add(!r.Network, "network", "connect", unix.EBADF, call(unix.SYS_CONNECT, none))
+	}
+
+	add(!r.Attributes, "attributes", "chmod", unix.ENOENT, func() error { return unix.Chmod("", 0) })
+	add(!r.Attributes, "attributes", "utimensat", unix.ENOENT, func() error {
+		return unix.UtimesNanoAt(unix.AT_FDCWD, "", make([]unix.Timespec, 2), 0)
+	})
+	add(true, "kernel", "unshare", nil, func() error { return unix.Unshare(0) })
+	add(true, "kernel", "ptrace", unix.ESRCH, func() error { return unix.PtraceDetach(1 << 30) }) // ids end at 2^22
 	return all
 }
 
@@ -102,31 +111,6 @@ func open(path string, flags int) func() error {
 		}
 		return err
 	}
-}
-
-// networkActs make sockets, and ask for what the rules do not keep with one that there is
-// not. Nothing can listen at port 0.
-func networkActs(r Rules) []act {
-	var all []act
-	add := func(name string, gives error, try func() error) { all = append(all, act{"network", name, gives, try}) }
-	for _, family := range []struct {
-		name   string
-		number int
-	}{{"AF_UNIX", unix.AF_UNIX}, {"AF_INET", unix.AF_INET}, {"AF_INET6", unix.AF_INET6}, {"AF_NETLINK", unix.AF_NETLINK}} {
-		add("a socket of "+family.name, nil, func() error { return socketOf(family.number, unix.SOCK_DGRAM) })
-	}
-	add("bind", unix.EBADF, onNoSocket(unix.SYS_BIND, 0))
-	add("listen", unix.EBADF, onNoSocket(unix.SYS_LISTEN, 0))
-	add("connecting by sending", unix.EBADF, onNoSocket(unix.SYS_SENDTO, unix.MSG_FASTOPEN))
-	if !r.Accept {
-		add("accept4", unix.EBADF, onNoSocket(unix.SYS_ACCEPT4, 0))
-	}
-	if len(r.Connect) > 0 {
-		add("a connection to port 0", unix.ECONNREFUSED, func() error { return connect(unix.IPPROTO_IP, 0) })
-	} else {
-		add("connect", unix.EBADF, onNoSocket(unix.SYS_CONNECT, 0))
-	}
-	return all
 }
 
 // socketOf makes a socket and closes it.
@@ -148,35 +132,23 @@ func connect(protocol, port int) error {
 	return unix.Connect(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}, Port: port})
 }
 
-// onNoSocket makes a system call on a socket that there is not: if the call gets as far as
-// looking, it says EBADF.
-func onNoSocket(call, flags uintptr) func() error {
+// emptyName is that of no program. It is a variable of the package: those stay where they are.
+var emptyName byte
+
+var (
+	execNothing   = call(unix.SYS_EXECVE, uintptr(unsafe.Pointer(&emptyName)))
+	execNothingAt = call(unix.SYS_EXECVEAT, ^uintptr(0), uintptr(unsafe.Pointer(&emptyName)))
+)
+
+// call makes a system call.
+func call(number uintptr, args ...uintptr) func() error {
+	var a [6]uintptr
+	copy(a[:], args)
 	return func() error {
-		_, _, e := unix.RawSyscall6(call, ^uintptr(0), 0, 0, flags, 0, 0)
+		_, _, e := unix.RawSyscall6(number, a[0], a[1], a[2], a[3], a[4], a[5])
 		return asError(e)
 	}
 }
-
-// execNothing asks to become the program with the empty name, of which there is
-// none: if the call gets as far as looking, it says ENOENT.
-func execNothing() error {
-	var end byte
-	_, _, e := unix.RawSyscall(unix.SYS_EXECVE, uintptr(unsafe.Pointer(&end)), 0, 0)
-	return asError(e)
-}
-
-func execNothingAt() error {
-	var end byte
-	_, _, e := unix.RawSyscall6(unix.SYS_EXECVEAT, ^uintptr(0), uintptr(unsafe.Pointer(&end)), 0, 0, 0, 0)
-	return asError(e)
-}
-
-func chmodNothing() error   { return unix.Chmod("", 0) }
-func touchNothing() error   { return unix.UtimesNanoAt(unix.AT_FDCWD, "", make([]unix.Timespec, 2), 0) }
-func unshareNothing() error { return unix.Unshare(0) }
-
-// traceNothing detaches from a process that cannot be: ids end at 2^22.
-func traceNothing() error { return unix.PtraceDetach(1 << 30) }
 
 func asError(e unix.Errno) error {
 	if e == 0 {
@@ -185,7 +157,8 @@ func asError(e unix.Errno) error {
 	return e
 }
 
-// run tries every act on several threads at once.
+// run tries every act on two threads at once. The rules must bind all threads, and the one that applied
+// them says nothing of the others; a third would have to be made for the trial, and has what its maker has.
 func (t *trials) run() map[string]outcome {
 	var (
 		mu   sync.Mutex
@@ -193,6 +166,7 @@ func (t *trials) run() map[string]outcome {
 		all  sync.WaitGroup
 		seen = map[string]outcome{}
 	)
+	const threads = 2
 	all.Add(threads)
 	for range threads {
 		wg.Go(func() {
@@ -203,23 +177,20 @@ func (t *trials) run() map[string]outcome {
 			for _, a := range t.acts {
 				err := a.try()
 				mu.Lock()
-				seen[a.part] = seen[a.part].and(a.name, t.already[a.name], err)
+				o := seen[a.part]
+				switch {
+				case !refused(err):
+					o.escaped = fmt.Sprintf("%s (%v)", a.name, err)
+				case t.already[a.name]:
+					o.already++
+				default:
+					o.refused++
+				}
+				seen[a.part] = o
 				mu.Unlock()
 			}
 		})
 	}
 	wg.Wait()
 	return seen
-}
-
-func (o outcome) and(name string, already bool, err error) outcome {
-	switch {
-	case !refused(err):
-		o.escaped = fmt.Sprintf("%s (%v)", name, err)
-	case already:
-		o.already++
-	default:
-		o.refused++
-	}
-	return o
 }

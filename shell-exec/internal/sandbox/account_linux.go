@@ -42,18 +42,10 @@ type account struct {
 // often is after how many looks one is close anyway: others may free what a tree fills meanwhile.
 const often = 16
 
-func newAccount(held holder, c Command) *account {
+func newAccount(k killer, c Command) *account {
 	a := &account{limits: c.Limits, began: time.Now(), dirs: c.Rules.writable(), least: machinePool()}
-	if held, is := held.(*group); is {
-		a.group = held
-	}
+	a.group, _ = k.(*group)
 	return a
-}
-
-// open is the first look, which a command that ends at once never gets: it would cost a few percent of that.
-func (a *account) open() {
-	a.last = a.least
-	a.before = a.shared()
 }
 
 // shared is what commands of this server have in the files in memory and the System V objects that only they
@@ -74,9 +66,9 @@ func (a *account) shared() int64 {
 	return answer.Used
 }
 
-// bind puts a process into the control group of the command. That is made now, when the command has lived for a
+// include puts a process into the control group of the command. That is made now, when the command has lived for a
 // moment: it costs as much as a fifth of a short command.
-func (a *account) bind(pid int) {
+func (a *account) include(pid int) {
 	if a.parent == "" {
 		return
 	}
@@ -88,7 +80,7 @@ func (a *account) bind(pid int) {
 		}
 		a.group = g
 	}
-	if err := a.group.take(pid); err != nil && err != unix.ESRCH {
+	if err := a.group.add(pid); err != nil && err != unix.ESRCH {
 		a.group.counts = false // not all of it
 	}
 }
@@ -116,7 +108,8 @@ type pool struct {
 }
 
 func machinePool() pool {
-	n, err := procfs.Sizes("/proc/meminfo", "Shmem", "SwapTotal", "SwapFree", "MemTotal", "MemFree", "Buffers", "Cached", "SwapCached", "AnonPages", "SReclaimable")
+	n, err := procfs.Sizes("/proc/meminfo", "Shmem", "SwapTotal", "SwapFree",
+		"MemTotal", "MemFree", "Buffers", "Cached", "SwapCached", "AnonPages", "SReclaimable")
 	if err != nil {
 		return pool{}
 	}
@@ -127,13 +120,14 @@ func machinePool() pool {
 func (p pool) since(q pool) pool { return pool{max(0, p.shared-q.shared), max(0, p.kernel-q.kernel)} }
 
 // memory is what the tree uses, and what it could be using. Only a close look can find more than the limit.
-func (a *account) memory(all []process) (used, most int64) {
+func (a *account) memory(all []process) (used, possible int64) {
 	if len(all) == 0 {
 		return 0, 0
 	}
 	own := int64(0)
-	if a.looks++; a.looks == 1 {
-		a.open()
+	if a.looks++; a.looks == 1 { // a command that ends at once never gets here: that would cost a few percent of it
+		a.last = a.least
+		a.before = a.shared()
 	} else {
 		own = max(0, a.shared()-a.before)
 	}
@@ -150,9 +144,9 @@ func (a *account) memory(all []process) (used, most int64) {
 	now := machinePool()
 	a.least = pool{min(a.least.shared, now.shared), min(a.least.kernel, now.kernel)}
 	grown := now.since(a.last)
-	most = a.exact + max(0, resident-a.resident) + grown.shared + grown.kernel
-	if most <= a.limits.Memory && a.looks%often != 0 {
-		return min(resident, most), most
+	possible = a.exact + max(0, resident-a.resident) + grown.shared + grown.kernel
+	if possible <= a.limits.Memory && a.looks%often != 0 {
+		return min(resident, possible), possible
 	}
 	a.exact = own + a.closely(all, own, now.since(a.least))
 	a.resident, a.last = resident, now
@@ -192,8 +186,13 @@ func (a *account) closely(all []process, own int64, grown pool) int64 {
 		member[p.pid] = p
 	}
 	for _, p := range all {
-		parent, is := member[p.parent]
-		h.process(p, is && sameMemory(p, parent))
+		borrowed := false
+		if parent, is := member[p.parent]; is {
+			const vm = 1 // KCMP_VM: both have one memory
+			order, _, e := unix.RawSyscall6(unix.SYS_KCMP, uintptr(p.via), uintptr(parent.via), vm, 0, 0, 0)
+			borrowed = e == 0 && order == 0
+		}
+		h.process(p, borrowed)
 		if h.private+h.buffers > a.limits.Memory {
 			break // no need to know how much more
 		}
@@ -285,49 +284,52 @@ func (h *holdings) descriptors(p process, dir string) {
 	} else {
 		defer unix.Close(pidfd)
 	}
-	for {
-		if h.outOfTime() {
-			return
-		}
+	for more := true; more && !h.outOfTime(); {
 		names, err := d.Readdirnames(512)
 		h.private += object * int64(len(names))
 		for _, name := range names {
-			var st unix.Statx_t
-			if unix.Statx(int(d.Fd()), name, unix.AT_STATX_DONT_SYNC, unix.STATX_BASIC_STATS, &st) != nil {
-				continue // closed meanwhile
-			}
-			id := file{unix.Mkdev(st.Dev_major, st.Dev_minor), st.Ino}
-			switch kind := st.Mode & unix.S_IFMT; {
-			case kind == unix.S_IFCHR && st.Rdev_major == 5 && st.Rdev_minor == 2: // the master of a terminal
-				h.maybeBuffers += unseen
-			case kind != unix.S_IFIFO && kind != unix.S_IFSOCK && (kind != unix.S_IFREG || !h.memory[id.dev]) || h.seen[id]:
-			case kind == unix.S_IFREG && st.Nlink == 0:
-				h.files += int64(st.Blocks) * 512
-				h.seen[id] = true
-			case kind == unix.S_IFREG: // it may have been there before
-				h.maybeFiles += int64(st.Blocks) * 512
-				h.seen[id] = true
-			default:
-				h.seen[id] = true
-				if n, err := strconv.Atoi(name); err == nil {
-					h.buffer(pidfd, n, kind == unix.S_IFSOCK)
-				}
-				// Descriptors on their way through a socket are nobody's, and may be of full sockets again.
-				if flying, err := procfs.Sizes(dir+"/fdinfo/"+name, "scm_fds"); err == nil && flying[0] > 0 {
-					h.maybeFiles, h.maybeBuffers = hidden, hidden
-				}
-			}
+			h.descriptor(int(d.Fd()), pidfd, dir, name)
 		}
-		if err != nil {
-			return
-		}
+		more = err == nil
 	}
+}
+
+// descriptor adds what one descriptor leads to, once.
+func (h *holdings) descriptor(fds, pidfd int, dir, name string) {
+	var st unix.Statx_t
+	if unix.Statx(fds, name, unix.AT_STATX_DONT_SYNC, unix.STATX_BASIC_STATS, &st) != nil {
+		return // closed meanwhile
+	}
+	id := file{unix.Mkdev(st.Dev_major, st.Dev_minor), st.Ino}
+	kind := st.Mode & unix.S_IFMT
+	switch {
+	case kind == unix.S_IFCHR && st.Rdev_major == 5 && st.Rdev_minor == 2: // the master of a terminal
+		h.maybeBuffers += unseen
+		return
+	case h.seen[id]:
+		return
+	case kind == unix.S_IFREG && h.memory[id.dev] && st.Nlink == 0:
+		h.files += int64(st.Blocks) * 512
+	case kind == unix.S_IFREG && h.memory[id.dev]: // it may have been there before
+		h.maybeFiles += int64(st.Blocks) * 512
+	case kind == unix.S_IFIFO || kind == unix.S_IFSOCK:
+		if n, err := strconv.Atoi(name); err == nil {
+			h.buffer(pidfd, n, kind == unix.S_IFSOCK)
+		}
+		// Descriptors on their way through a socket are nobody's, and may be of full sockets again.
+		if flying, err := procfs.Sizes(dir+"/fdinfo/"+name, "scm_fds"); err == nil && flying[0] > 0 {
+			h.maybeFiles, h.maybeBuffers = hidden, hidden
+		}
+	default:
+		return
+	}
+	h.seen[id] = true
 }
 
 // buffer adds what a pipe or a socket holds. That is asked of a second descriptor, which the kernel
 // gives out for a moment.
-func (h *holdings) buffer(pidfd, number int, socket bool) {
-	fd, err := unix.PidfdGetfd(pidfd, number, 0)
+func (h *holdings) buffer(pidfd, descriptor int, socket bool) {
+	fd, err := unix.PidfdGetfd(pidfd, descriptor, 0)
 	if err != nil {
 		h.maybeBuffers += unseen
 		return
@@ -348,20 +350,16 @@ func (h *holdings) buffer(pidfd, number int, socket bool) {
 	}
 	var info [9]uint32 // SK_MEMINFO_RMEM_ALLOC and following
 	size := uint32(unsafe.Sizeof(info))
-	_, _, _ = unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.SOL_SOCKET, unix.SO_MEMINFO, uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&size)), 0)
+	_, _, _ = unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.SOL_SOCKET, unix.SO_MEMINFO,
+		uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&size)), 0)
 	const received, sent, reserved, queued, backlog = 0, 2, 4, 5, 7
 	known := int64(info[received]) + int64(max(info[sent], info[queued])) + int64(info[reserved]) + int64(info[backlog])
 	h.buffers += max(known, int64(waiting))
 	if known < int64(waiting) {
-		h.maybeBuffers += 2 * largestSend() // it counts for who has sent it, and may be in many small parts
+		// It counts for the socket that has sent it, and may be in many small parts. This is how much a
+		// program may let a socket send ahead, at most.
+		h.maybeBuffers += 2 * max(int64(number("/proc/sys/net/core/wmem_max")), unseen)
 	}
-}
-
-// largestSend is how much a program may let a socket send ahead, at most.
-func largestSend() int64 {
-	text, _ := os.ReadFile("/proc/sys/net/core/wmem_max")
-	n, _ := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64)
-	return max(n, unseen)
 }
 
 // mappings adds the sizes of what is mapped and lies in memory. A process need not hold such files
@@ -395,17 +393,13 @@ func (h *holdings) mappingsOf(text io.Reader) {
 			continue
 		}
 		h.maybeBuffers = min(h.maybeBuffers+object/2, hidden) // for the mapping itself
-		major, minor, _ := bytes.Cut(f[3], []byte(":"))
-		ma, _ := strconv.ParseUint(string(major), 16, 32)
-		mi, _ := strconv.ParseUint(string(minor), 16, 32)
-		dev := unix.Mkdev(uint32(ma), uint32(mi))
+		major, minor := pair(f[3], ":", 16)
+		dev := unix.Mkdev(uint32(major), uint32(minor))
 		ino, _ := strconv.ParseUint(string(f[4]), 10, 64)
 		if !h.memory[dev] || h.seen[file{dev, ino}] {
 			continue
 		}
-		from, to, _ := bytes.Cut(f[0], []byte("-"))
-		low, _ := strconv.ParseUint(string(from), 16, 64)
-		high, _ := strconv.ParseUint(string(to), 16, 64)
+		low, high := pair(f[0], "-", 16)
 		h.maybeFiles = min(h.maybeFiles+int64(high-low), hidden)
 	}
 }
@@ -505,10 +499,8 @@ func memoryDevices(all []process) map[uint64]bool {
 		for line := range bytes.Lines(text) { // 36 35 0:25 / /dev/shm rw - tmpfs tmpfs rw
 			f := bytes.Fields(line)
 			if _, kind, _ := bytes.Cut(line, []byte(" - ")); len(f) > 3 && bytes.HasPrefix(kind, []byte("tmpfs ")) {
-				major, minor, _ := bytes.Cut(f[2], []byte(":"))
-				ma, _ := strconv.ParseUint(string(major), 10, 32)
-				mi, _ := strconv.ParseUint(string(minor), 10, 32)
-				out[unix.Mkdev(uint32(ma), uint32(mi))] = true
+				major, minor := pair(f[2], ":", 10)
+				out[unix.Mkdev(uint32(major), uint32(minor))] = true
 			}
 		}
 		break
@@ -516,9 +508,10 @@ func memoryDevices(all []process) map[uint64]bool {
 	return out
 }
 
-// sameMemory reports whether two processes have one memory.
-func sameMemory(p, q process) bool {
-	const vm = 1 // KCMP_VM
-	order, _, e := unix.RawSyscall6(unix.SYS_KCMP, uintptr(p.via), uintptr(q.via), vm, 0, 0, 0)
-	return e == 0 && order == 0
+// pair is two numbers with something between them.
+func pair(text []byte, between string, base int) (first, second uint64) {
+	a, b, _ := bytes.Cut(text, []byte(between))
+	first, _ = strconv.ParseUint(string(a), base, 64)
+	second, _ = strconv.ParseUint(string(b), base, 64)
+	return first, second
 }

@@ -60,7 +60,7 @@ i=1; while [ $i -lt 50 ]; do sleep 1000 & i=$((i+1)); done; exec sleep 1000`
 		}
 	})
 	b.Run("close", func(b *testing.B) {
-		all, err := tree.held.members()
+		all, err := tree.killer.members()
 		must(b, err)
 		defer costs(b)()
 		for b.Loop() {

@@ -6,11 +6,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/multiollama/mcp-server/shared/seccomp"
+	"github.com/multiollama/mcp-server/shared/restrict"
 )
 
 // answers is the most severe answer of the filters, as the kernel takes it.
-func answers(t *testing.T, call seccomp.Call, filters ...seccomp.Program) uint32 {
+func answers(t *testing.T, call restrict.Call, filters ...restrict.Program) uint32 {
 	t.Helper()
 	worst := uint32(unix.SECCOMP_RET_ALLOW)
 	for _, f := range filters {
@@ -24,14 +24,14 @@ func answers(t *testing.T, call seccomp.Call, filters ...seccomp.Program) uint32
 }
 
 func TestTheFilterRefusesWhatLandlockDoesNotSee(t *testing.T) {
-	if !seccomp.Available() {
+	if !restrict.HasFilters() {
 		t.Skip("no system-call filters here")
 	}
 	const (
 		allow = unix.SECCOMP_RET_ALLOW
 		same  = 1<<64 - 1
 	)
-	eperm, enosys, enotsup := seccomp.Refusal(unix.EPERM), seccomp.Refusal(unix.ENOSYS), seccomp.Refusal(unix.ENOTSUP)
+	eperm, enosys, enotsup := restrict.Refusal(unix.EPERM), restrict.Refusal(unix.ENOSYS), restrict.Refusal(unix.ENOTSUP)
 	uid, gid := uint64(os.Geteuid()), uint64(os.Getegid())
 	type args = [6]uint64
 	for _, w := range []struct {
@@ -110,7 +110,7 @@ func TestTheFilterRefusesWhatLandlockDoesNotSee(t *testing.T) {
 		{"a mode", 7, 1, unix.SYS_FCHMODAT, args{0, 4096, 0o1777}, allow},
 		{"a new file", 7, 1, unix.SYS_OPENAT, args{0, 4096, unix.O_WRONLY | unix.O_CREAT | unix.O_TRUNC, 0o755}, allow},
 	} {
-		call := seccomp.Call{Number: uint32(w.call), Args: w.args}
+		call := restrict.Call{Number: uint32(w.call), Args: w.args}
 		own, _ := machine{landlock: w.landlock, seccomp: true}.ownFilter(w.level, false)
 		if got := answers(t, call, filter(w.landlock, w.level, true), own); got != w.want {
 			t.Errorf("%s (Landlock ABI %d, level %d): %#x, want %#x", w.what, w.landlock, w.level, got, w.want)
@@ -119,15 +119,15 @@ func TestTheFilterRefusesWhatLandlockDoesNotSee(t *testing.T) {
 }
 
 func TestTheFilterAsksWhereSomebodyAnswers(t *testing.T) {
-	if !seccomp.Available() {
+	if !restrict.HasFilters() {
 		t.Skip("no system-call filters here")
 	}
 	const (
 		allow = unix.SECCOMP_RET_ALLOW
-		ask   = seccomp.Notify
+		ask   = restrict.Notify
 		other = 7
 	)
-	eperm := seccomp.Refusal(unix.EPERM)
+	eperm := restrict.Refusal(unix.EPERM)
 	type args = [6]uint64
 	stream, datagram := args{unix.AF_UNIX, unix.SOCK_STREAM | unix.SOCK_CLOEXEC}, args{unix.AF_UNIX, unix.SOCK_DGRAM}
 	old, scoped, sees := 5, 7, 9 // ABIs: without a scope for signals, with one, and with one for local sockets
@@ -172,7 +172,7 @@ func TestTheFilterAsksWhereSomebodyAnswers(t *testing.T) {
 		{"hiding, where Landlock sees signals", scoped, 1, true, false, unix.SYS_PRCTL, args{unix.PR_SET_DUMPABLE, 0}, allow},
 	} {
 		own, asks := machine{landlock: w.landlock, seccomp: true, supervisor: w.answered}.ownFilter(w.level, w.detached)
-		got := answers(t, seccomp.Call{Number: uint32(w.call), Args: w.args}, filter(w.landlock, w.level, true), own)
+		got := answers(t, restrict.Call{Number: uint32(w.call), Args: w.args}, filter(w.landlock, w.level, true), own)
 		if got != w.want || got == ask && !asks {
 			t.Errorf("%s (Landlock ABI %d, level %d): %#x, want %#x; asks: %t", w.what, w.landlock, w.level, got, w.want, asks)
 		}

@@ -76,8 +76,8 @@ func TestEveryCommandRunsInAControlGroupThatCounts(t *testing.T) {
 	var dir string
 	eventually(t, "a group with both processes", func() bool {
 		text, _ := os.ReadFile("/proc/" + strconv.Itoa(tree.PID()) + "/cgroup")
-		if _, name, ok := strings.Cut(string(text), "/"+mine()); ok {
-			dir = filepath.Join(m.group, mine()+strings.TrimSpace(name))
+		if _, name, ok := strings.Cut(string(text), "/"+ownGroups()); ok {
+			dir = filepath.Join(m.group, ownGroups()+strings.TrimSpace(name))
 		}
 		members, _ := (&group{dir: dir}).pids()
 		return len(members) == 2

@@ -315,7 +315,7 @@ var hoards = map[string]func(size int, dir string) error{
 			}()
 		}
 		for range 2000 {
-			if p, ok := look(os.Getpid()); ok && p.threads >= 3000 {
+			if p, ok := readProcess(os.Getpid()); ok && p.threads >= 3000 {
 				return nil
 			}
 			time.Sleep(10 * time.Millisecond)

@@ -26,7 +26,7 @@ func TestNobodyIsSaidToBeLeftWhileProcessesComeToBe(t *testing.T) {
 	if out, err := settled(forking(3)); err != nil || len(out) != 0 || looks < 4 {
 		t.Errorf("%v, %v after %d looks", out, err, looks)
 	}
-	if _, err := settled(forking(patience)); !errors.Is(err, errUnsettled) || looks != patience {
+	if _, err := settled(forking(maxLooks)); !errors.Is(err, errUnsettled) || looks != maxLooks {
 		t.Errorf("%v after %d looks", err, looks)
 	}
 }

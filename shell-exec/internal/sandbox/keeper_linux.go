@@ -8,9 +8,11 @@ import (
 	"os/signal"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -29,9 +31,13 @@ const (
 func Helper() {
 	switch os.Getenv(role) {
 	case roleKeeper:
-		runKeeper(3)
+		runKeeper(os.NewFile(3, "server"))
 	case roleInit:
-		runInit()
+		signal.Ignore(unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT)
+		signal.Ignore(unix.SIGCHLD) // the kernel then reaps by itself
+		for {
+			time.Sleep(time.Hour)
+		}
 	case roleTrial:
 		runTrial()
 	default:
@@ -55,7 +61,7 @@ type keeper struct {
 	sockets *os.File // asks about those in net; one at a time
 
 	mu     sync.Mutex // one request at a time
-	socket int
+	socket *os.File
 }
 
 // request is what the keeper is asked for: mounts, a /dev/pts for one terminal, how
@@ -92,11 +98,10 @@ func newKeeper() (*keeper, error) {
 }
 
 func startKeeper(flags uintptr) (*keeper, error) {
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	ours, theirs, err := socketPair()
 	if err != nil {
 		return nil, err
 	}
-	theirs := os.NewFile(uintptr(pair[1]), "keeper")
 	defer theirs.Close()
 	attr := &syscall.SysProcAttr{Setsid: true, Cloneflags: flags}
 	if flags&unix.CLONE_NEWUSER != 0 {
@@ -104,7 +109,7 @@ func startKeeper(flags uintptr) (*keeper, error) {
 		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
 		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
 		attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SYS_CHROOT}
-		// The maps are written through /proc, which is shut for who cannot be looked into.
+		// The maps are written through /proc, which is shut for a process that cannot be looked into.
 		if dumpable, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0); err == nil && dumpable == 0 {
 			_ = unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0)
 			defer func() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }()
@@ -114,10 +119,10 @@ func startKeeper(flags uintptr) (*keeper, error) {
 		Dir: "/", Env: []string{role + "=" + roleKeeper}, Files: []*os.File{nil, nil, nil, theirs}, Sys: attr,
 	})
 	if err != nil {
-		unix.Close(pair[0])
+		ours.Close()
 		return nil, err
 	}
-	k := &keeper{process: p, socket: pair[0], gone: make(chan struct{})}
+	k := &keeper{process: p, socket: ours, gone: make(chan struct{})}
 	go func() {
 		_, _ = p.Wait()
 		close(k.gone)
@@ -133,8 +138,8 @@ func startKeeper(flags uintptr) (*keeper, error) {
 		return nil, err
 	}
 	k.noProc = hello.NoProc
-	k.ipc, k.net, k.sockets, k.pid = files[1], files[2], files[3], files[4]
-	if k.user = files[0]; flags&unix.CLONE_NEWUSER == 0 {
+	k.user, k.ipc, k.pid, k.net, k.sockets = files[0], files[1], files[2], files[3], files[4]
+	if flags&unix.CLONE_NEWUSER == 0 {
 		k.user.Close()
 		k.user = nil
 	}
@@ -170,6 +175,20 @@ func (k *keeper) receive() (r response, files []*os.File, err error) {
 	return r, files, nil
 }
 
+// space asks for a PID namespace for one command, in a copy of the mounts.
+func (k *keeper) space(mounts *os.File) (*space, error) {
+	_, files, err := k.ask(request{}, mounts)
+	if err != nil {
+		return nil, err
+	}
+	s := &space{init: files[0], pid: files[1], mounts: files[2]}
+	if s.number, err = strconv.Atoi(fdinfo(int(s.init.Fd()), "Pid")); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
 // ended reports whether the keeper is gone, and all that was in its namespaces.
 func (k *keeper) ended() bool {
 	select {
@@ -185,8 +204,18 @@ func (k *keeper) close() {
 	<-k.gone
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	unix.Close(k.socket)
-	k.socket = -1
+	k.socket.Close()
+}
+
+// fdinfo is what the kernel tells of a descriptor of this process under a name; "" for nothing.
+func fdinfo(fd int, name string) string {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/self/fdinfo/%d", fd))
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, name+":"); ok {
+			return strings.TrimSpace(rest)
+		}
+	}
+	return ""
 }
 
 func closeFiles(files []*os.File) {
@@ -195,26 +224,33 @@ func closeFiles(files []*os.File) {
 	}
 }
 
-func sendFiles(socket int, text []byte, files []*os.File) error {
+// socketPair is for messages with descriptors between this process and a child.
+func socketPair() (ours, theirs *os.File, err error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	return os.NewFile(uintptr(pair[0]), "ours"), os.NewFile(uintptr(pair[1]), "theirs"), nil
+}
+
+func sendFiles(socket *os.File, text []byte, files []*os.File) error {
 	var fds []int
 	for _, f := range files {
 		fds = append(fds, int(f.Fd()))
 	}
 	defer runtime.KeepAlive(files)
 	for {
-		if err := unix.Sendmsg(socket, text, unix.UnixRights(fds...), nil, unix.MSG_NOSIGNAL); err != unix.EINTR {
+		if err := unix.Sendmsg(int(socket.Fd()), text, unix.UnixRights(fds...), nil, unix.MSG_NOSIGNAL); err != unix.EINTR {
 			return err
 		}
 	}
 }
 
-func receiveFiles(socket int) (text []byte, files []*os.File, err error) {
+func receiveFiles(socket *os.File) (text []byte, files []*os.File, err error) {
 	text, rights := make([]byte, 128<<10), make([]byte, unix.CmsgSpace(4*16))
-	var n, size int
-	for {
-		if n, size, _, _, err = unix.Recvmsg(socket, text, rights, unix.MSG_CMSG_CLOEXEC); err != unix.EINTR {
-			break
-		}
+	n, size := 0, 0
+	for err = unix.EINTR; err == unix.EINTR; {
+		n, size, _, _, err = unix.Recvmsg(int(socket.Fd()), text, rights, unix.MSG_CMSG_CLOEXEC)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -239,21 +275,21 @@ func receiveFiles(socket int) (text []byte, files []*os.File, err error) {
 // from there.
 type stock struct {
 	*thread
-	made  map[string]string // where a scratch directory for some kept paths is
-	lines []line            // for commands that have not begun, the latest last
+	made      map[string]string // where a scratch directory for some kept paths is
+	terminals []devpts          // for commands that have not begun, the latest last
 }
 
-// line is the /dev/pts of one terminal, not yet mounted anywhere.
-type line struct {
+// devpts is the /dev/pts of one terminal, not yet mounted anywhere.
+type devpts struct {
 	dev  uint64
 	tree int
 }
 
-const maxLines = 64 // of those that no command was started with, for one
+const maxTerminals = 64 // of those that no command was started with, for one
 
 // runKeeper makes the namespaces, says so, and answers until the server has gone.
-func runKeeper(socket int) {
-	unix.CloseOnExec(socket)
+func runKeeper(socket *os.File) {
+	unix.CloseOnExec(int(socket.Fd()))
 	signal.Ignore(unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGPIPE)
 	signal.Ignore(unix.SIGCHLD) // the kernel then reaps by itself
 	s := &stock{made: map[string]string{}}
@@ -296,28 +332,27 @@ func (s *stock) begin(answer *response) (files []*os.File, err error) {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
 		return nil, fmt.Errorf("mounts of their own: %w", err)
 	}
-	for _, kind := range []string{"user", "ipc", "net", "pid"} {
-		if kind == "net" {
-			_, err = newThread(func() error { // it ends with this; the open file keeps the namespace
-				if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-					return err
-				}
-				without, err := os.Open("/proc/thread-self/ns/net")
-				if err != nil {
-					return err
-				}
-				asks, err := diagnosing()
-				files = append(files, without, os.NewFile(uintptr(asks), "sockets"))
-				return errors.Join(err, loopback())
-			})
-		} else {
-			var f *os.File
-			f, err = os.Open("/proc/self/ns/" + kind)
-			files = append(files, f)
-		}
+	for _, kind := range []string{"user", "ipc", "pid"} {
+		f, err := os.Open("/proc/self/ns/" + kind)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", kind, err)
 		}
+		files = append(files, f)
+	}
+	err = runOnce(func() error { // the open file keeps the namespace
+		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+			return err
+		}
+		without, err := os.Open("/proc/thread-self/ns/net")
+		if err != nil {
+			return err
+		}
+		asks, err := diagnosing()
+		files = append(files, without, os.NewFile(uintptr(asks), "sockets"))
+		return errors.Join(err, loopback())
+	})
+	if err != nil {
+		return nil, fmt.Errorf("net: %w", err)
 	}
 	s.thread, err = newThread(func() error {
 		if err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS); err != nil {
@@ -331,25 +366,47 @@ func (s *stock) begin(answer *response) (files []*os.File, err error) {
 		if err := empty("/tmp", "mode=700"); err != nil {
 			return err
 		}
-		for _, dir := range []string{"/tmp/proc", "/tmp/pts"} {
-			if err := os.Mkdir(dir, 0o755); err != nil {
-				return err
-			}
+		if err := errors.Join(os.Mkdir("/tmp/proc", 0o755), os.Mkdir("/tmp/pts", 0o755)); err != nil {
+			return err
 		}
-		// A process that may not be looked into is not even seen (Linux 5.8).
-		if err := unix.Mount("proc", "/tmp/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "hidepid=ptraceable"); err != nil {
+		if err := mountProc("/tmp/proc"); err != nil {
 			answer.NoProc = err.Error() // as in containers, where parts of /proc are covered
 			if err := unix.MoveMount(proc, "", unix.AT_FDCWD, "/tmp/proc", unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
 				return err
 			}
 		}
-		if err := unix.Mount("devpts", "/tmp/pts", "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0600"); err != nil {
+		const options = "newinstance,ptmxmode=0666,mode=0600"
+		if err := unix.Mount("devpts", "/tmp/pts", "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, options); err != nil {
 			return fmt.Errorf("terminals: %w", err)
 		}
 		return nil
 	})
 	s.made["/proc"], s.made["/dev/pts"] = "/tmp/proc", "/tmp/pts"
 	return files, err
+}
+
+// mountProc mounts the /proc of the calling thread's PID namespace. A process that may not be looked into is
+// not even seen there (Linux 5.8).
+func mountProc(dir string) error {
+	return unix.Mount("proc", dir, "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "hidepid=ptraceable")
+}
+
+// loopback turns on lo, so that tests of servers work.
+func loopback() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("loopback: %w", err)
+	}
+	defer unix.Close(fd)
+	lo, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	lo.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo); err != nil {
+		return fmt.Errorf("loopback: %w", err)
+	}
+	return nil
 }
 
 // mounts makes the mounts and opens their namespace, and in it the directories
@@ -370,7 +427,7 @@ func (s *stock) mounts(m mounts, answer *response) (files []*os.File, err error)
 			return nil, err
 		}
 	}
-	_, err = newThread(func() error { // it ends with this; the open file keeps the namespace
+	err = runOnce(func() error { // the open file keeps the namespace
 		if err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS); err != nil {
 			return err
 		}
@@ -426,9 +483,9 @@ func (s *stock) terminal() (files []*os.File, err error) {
 		unix.Close(tree)
 		return nil, err
 	}
-	if s.lines = append(s.lines, line{st.Dev, tree}); len(s.lines) > maxLines {
-		unix.Close(s.lines[0].tree)
-		s.lines = slices.Delete(s.lines, 0, 1)
+	if s.terminals = append(s.terminals, devpts{st.Dev, tree}); len(s.terminals) > maxTerminals {
+		unix.Close(s.terminals[0].tree)
+		s.terminals = slices.Delete(s.terminals, 0, 1)
 	}
 	return []*os.File{os.NewFile(uintptr(theirs), "terminal")}, nil
 }
@@ -451,12 +508,12 @@ func (s *stock) usage(answer *response) {
 // so those have another one.
 func (s *stock) tree(dir string, m mounts) (int, error) {
 	if dir == "/dev/pts" && m.Terminal != 0 {
-		i := slices.IndexFunc(s.lines, func(l line) bool { return l.dev == m.Terminal })
+		i := slices.IndexFunc(s.terminals, func(l devpts) bool { return l.dev == m.Terminal })
 		if i < 0 {
 			return -1, errors.New("the terminal is not one of this server's")
 		}
-		tree := s.lines[i].tree
-		s.lines = slices.Delete(s.lines, i, i+1)
+		tree := s.terminals[i].tree
+		s.terminals = slices.Delete(s.terminals, i, i+1)
 		return tree, nil
 	}
 	key := dir
@@ -480,4 +537,49 @@ func (s *stock) tree(dir string, m mounts) (int, error) {
 		s.made[key] = at
 	}
 	return unix.OpenTree(unix.AT_FDCWD, at, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
+}
+
+// newSpace makes a PID namespace and, in a copy of the mounts, its /proc.
+func newSpace(mounts *os.File) (files []*os.File, err error) {
+	var pidfd int
+	init, err := os.StartProcess("/proc/self/exe", []string{"mcp-init"}, &os.ProcAttr{
+		Dir: "/", Env: []string{role + "=" + roleInit}, Files: []*os.File{nil, nil, nil},
+		Sys: &syscall.SysProcAttr{Setsid: true, Cloneflags: unix.CLONE_NEWPID, PidFD: &pidfd},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("first process of a PID namespace: %w", err)
+	}
+	files = []*os.File{os.NewFile(uintptr(pidfd), "init")}
+	open := func(kind string) error {
+		f, err := os.Open("/proc/thread-self/ns/" + kind)
+		if err == nil {
+			files = append(files, f)
+		}
+		return err
+	}
+	err = runOnce(func() error {
+		if err := unix.Setns(pidfd, unix.CLONE_NEWPID); err != nil {
+			return err
+		}
+		if err := open("pid_for_children"); err != nil {
+			return err
+		}
+		if err := unix.Unshare(unix.CLONE_FS); err != nil {
+			return err
+		}
+		if err := unix.Setns(int(mounts.Fd()), unix.CLONE_NEWNS); err != nil {
+			return err
+		}
+		if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+			return err
+		}
+		_ = mountProc("/proc") // where it may not be mounted, that of all commands stays
+		return open("mnt")
+	})
+	if err != nil {
+		_ = init.Kill()
+		closeFiles(files)
+		return nil, err
+	}
+	return files, nil
 }

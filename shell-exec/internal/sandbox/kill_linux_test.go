@@ -30,7 +30,7 @@ func boxes(t *testing.T, home string) map[string]*Sandbox {
 	type choice struct {
 		machine
 		mode Mode
-		means
+		kind killerKind
 	}
 	all := map[string]choice{}
 	if full.scoped() {
@@ -41,8 +41,8 @@ func boxes(t *testing.T, home string) map[string]*Sandbox {
 	if level() == 2 {
 		all["a PID namespace"] = choice{older, Auto, bySpace}
 	} else {
-		all["a walk by what Landlock lets see"] = choice{without, Auto, byLineage}
-		all["a walk by parents and marks"] = choice{alone, Off, byLineage}
+		all["a walk by what Landlock lets see"] = choice{without, Auto, byAncestry}
+		all["a walk by parents and marks"] = choice{alone, Off, byAncestry}
 		if full.group != "" {
 			all["a control group"] = choice{older, Auto, byGroup}
 		} else {
@@ -54,11 +54,11 @@ func boxes(t *testing.T, home string) map[string]*Sandbox {
 		s, err := c.machine.sandbox(Options{Mode: c.mode, Level: level(), Home: home})
 		must(t, err)
 		t.Cleanup(func() { must(t, s.Close()) })
-		if got := s.machine.means(s.level == 2); got != c.means {
+		if got := s.machine.killer(s.level == 2); got != c.kind {
 			t.Fatalf("%s: held by %v instead: %+v", name, got, s.Report())
 		}
 		for _, part := range s.Report() {
-			if part.Name == "kill" && c.means != byLineage && !part.Holds {
+			if part.Name == "kill" && c.kind != byAncestry && !part.Holds {
 				t.Errorf("%s: %+v", name, part)
 			}
 		}
@@ -77,7 +77,7 @@ func carriers(t testing.TB, token string) (out []string) {
 	must(t, err)
 	for _, pid := range all {
 		line, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
-		if p, ok := look(pid); ok && p.alive() && pid != os.Getpid() && bytes.Contains(line, []byte(token)) {
+		if p, ok := readProcess(pid); ok && p.alive() && pid != os.Getpid() && bytes.Contains(line, []byte(token)) {
 			out = append(out, fmt.Sprintf("%d %c %q", pid, p.state, bytes.ReplaceAll(line, []byte{0}, []byte{' '})))
 		}
 	}
@@ -140,10 +140,10 @@ func TestNothingSurvivesAKill(t *testing.T) {
 				t.Errorf("%s: %+v", name, status)
 			}
 			must(t, tree.Close())
-			if p, ok := look(stranger.process.Pid); !ok || !p.alive() {
+			if p, ok := readProcess(stranger.process.Pid); !ok || !p.alive() {
 				t.Fatalf("%s: a stranger was killed", name)
 			}
-			if p, ok := look(neighbour.PID()); !ok || !p.alive() {
+			if p, ok := readProcess(neighbour.PID()); !ok || !p.alive() {
 				t.Fatalf("%s: another command was killed", name)
 			}
 		}
@@ -331,7 +331,7 @@ func limitsHold(t *testing.T, w world, s *Sandbox) {
 	if info, err := os.Stat(w.Work + "/" + big.Args[4]); err != nil || info.Size() != 1<<20 {
 		t.Errorf("a file grew: %v %v", info, err)
 	}
-	if s.machine.means(s.level == 2) != byDomain {
+	if s.machine.killer(s.level == 2) != byDomain {
 		return // the kernel counts a second of the processor, at the least: the call is the one for the size of a file
 	}
 	spin := w.shell("while :; do :; done")
@@ -378,7 +378,7 @@ func TestTheEndOfAnUnrestrictedCommandLeavesOthersAlone(t *testing.T) {
 			t.Fatalf("%+v", got)
 		}
 	}
-	if p, ok := look(shell); !ok || !p.alive() {
+	if p, ok := readProcess(shell); !ok || !p.alive() {
 		t.Error("its will was ended")
 	}
 	if left := sleepers(carriers(t, mark)); len(left) != 1 {

@@ -7,20 +7,19 @@ import (
 
 	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/mcptest"
+	"github.com/multiollama/mcp-server/shared/restrict"
 )
 
 // TestAPlanIsKeptWhileEveryNameLeadsWhereItDid installs a tool, replaces it and lets
 // time pass: each time the rules are made anew, and else they are not.
 func TestAPlanIsKeptWhileEveryNameLeadsWhereItDid(t *testing.T) {
-	s := &Sandbox{machine: machine{landlock: landlockABI()}, home: t.TempDir()}
+	s := &Sandbox{machine: machine{landlock: restrict.LandlockABI()}, home: t.TempDir()}
 	if s.machine.landlock == 0 {
 		t.Skip("SKIPPED: no Landlock here")
 	}
 	home, rules := s.home, Rules{Write: []*confine.Grant{mcptest.Grant(t.TempDir())}}
-	compile := func(r Rules) (*plan, error) { return s.compile(r, nil) }
 	tool := home + "/.cargo/bin"
-	var known plans
-	last, err := known.of(rules, compile)
+	last, err := s.plan(rules)
 	must(t, err)
 	for _, step := range []struct {
 		what string
@@ -28,19 +27,19 @@ func TestAPlanIsKeptWhileEveryNameLeadsWhereItDid(t *testing.T) {
 		same bool
 	}{
 		{"nothing happened", func(*plan) {}, true},
-		{"some seconds passed", func(p *plan) { p.looked = p.looked.Add(-maxAge) }, true},
+		{"some seconds passed", func(p *plan) { p.looked = p.looked.Add(-maxUnseen) }, true},
 		{"a tool was installed a moment ago", func(*plan) { must(t, os.MkdirAll(tool, 0o755)) }, true},
-		{"it was installed some seconds ago", func(p *plan) { p.looked = p.looked.Add(-maxAge) }, false},
+		{"it was installed some seconds ago", func(p *plan) { p.looked = p.looked.Add(-maxUnseen) }, false},
 		{"it was replaced", func(p *plan) {
 			must(t, os.Rename(tool, home+"/old"))
 			must(t, os.Mkdir(tool, 0o755))
-			p.looked = p.looked.Add(-maxAge)
+			p.looked = p.looked.Add(-maxUnseen)
 		}, false},
-		{"it was removed", func(p *plan) { must(t, os.Remove(tool)); p.looked = p.looked.Add(-maxAge) }, false},
-		{"much time passed", func(p *plan) { p.looked, p.made = time.Now().Add(-maxAge), time.Now().Add(-lasting) }, false},
+		{"it was removed", func(p *plan) { must(t, os.Remove(tool)); p.looked = p.looked.Add(-maxUnseen) }, false},
+		{"much time passed", func(p *plan) { p.looked, p.made = time.Now().Add(-maxUnseen), time.Now().Add(-maxAge) }, false},
 	} {
 		step.do(last)
-		now, err := known.of(rules, compile)
+		now, err := s.plan(rules)
 		must(t, err)
 		if (now == last) != step.same {
 			t.Errorf("%s: made anew is %v", step.what, now != last)

@@ -283,7 +283,7 @@ func TestACommandReachesNothingThatIsNotItsOwn(t *testing.T) {
 func willOf(t *testing.T) (pid int) {
 	t.Helper()
 	eventually(t, "a will", func() bool {
-		all, err := census()
+		all, err := processList()
 		must(t, err)
 		for _, p := range all {
 			line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.pid))
@@ -441,9 +441,9 @@ func TestALimitIsThereBeforeTheProgramBegins(t *testing.T) {
 	before, err := exec.Command("/bin/sh", "-c", "ulimit -Sn; ulimit -Hn").Output()
 	must(t, err)
 	var soft, hard uint64
-	_, err = fmt.Sscan(strings.ReplaceAll(string(before), "unlimited", fmt.Sprint(mostFiles)), &soft, &hard)
+	_, err = fmt.Sscan(strings.ReplaceAll(string(before), "unlimited", fmt.Sprint(maxFiles)), &soft, &hard)
 	must(t, err)
-	want := fmt.Sprintf("%d\n%d\n", min(soft, mostFiles), min(hard, mostFiles))
+	want := fmt.Sprintf("%d\n%d\n", min(soft, maxFiles), min(hard, maxFiles))
 	if got := run(t, s, w.shell("ulimit -Sn; ulimit -Hn")); got.out != want {
 		t.Errorf("open files: %q, and without the sandbox %q", got.out, before)
 	}
@@ -452,9 +452,9 @@ func TestALimitIsThereBeforeTheProgramBegins(t *testing.T) {
 // TestACommandStartsThoughThisProcessMayOpenMoreFilesThanAny: most systems allow half a million.
 func TestACommandStartsThoughThisProcessMayOpenMoreFilesThanAny(t *testing.T) {
 	w := newWorld(t)
-	most := mostFiles
-	defer func() { mostFiles = most }()
-	mostFiles = 500
+	most := maxFiles
+	defer func() { maxFiles = most }()
+	maxFiles = 500
 	s := newBox(t, w.Home)
 	if got := run(t, s, w.shell("ulimit -Sn; ulimit -Hn")); got.out != "500\n500\n" {
 		t.Errorf("%+v", got)

@@ -31,6 +31,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -70,7 +71,7 @@ type Options struct {
 type Rules struct {
 	Read    []*confine.Grant // files, and directories with all in them
 	Write   []*confine.Grant // the same, to be changed too
-	Temp    *confine.Grant   // a private directory for temporary files, nil for none; the command learns it from its environment (ToolEnv)
+	Temp    *confine.Grant   // a private directory for temporary files (ToolEnv names it to the command); nil for none
 	Hide    []*confine.Grant // directories that nobody sees into, also inside of the others; only level 2 can
 	Sockets []string         // local sockets of other programs that may be connected to, if they are there
 	Network bool             // connections to elsewhere
@@ -163,7 +164,7 @@ func (r Report) Holds() bool {
 	return len(r) > 0
 }
 
-// New is a sandbox for commands. Under Required every promise was tried, and is kept.
+// New returns a sandbox for commands. Under Required every promise was tried, and holds.
 func New(o Options) (*Sandbox, error) {
 	if o.Mode < Auto || o.Mode > Off || o.Level < 1 || o.Level > 2 {
 		return nil, fault.New(fault.Misconfigured, "the sandbox has no such mode or level", "Use auto, required or off, and level 1 or 2")
@@ -172,79 +173,75 @@ func New(o Options) (*Sandbox, error) {
 		o.Home, _ = os.UserHomeDir() // without one there are no tool folders in it
 	}
 	s, err := newSandbox(o)
-	if err != nil {
-		return nil, err
+	if err != nil || o.Mode != Required || s.Report().Holds() {
+		return s, err
 	}
-	if o.Mode == Required && !s.Report().Holds() {
-		return nil, errors.Join(refusal(s.Report()), s.Close())
+	// The first promise that does not hold, and how to have it.
+	refusal := fault.New(fault.Unavailable, "the sandbox is required, but this machine has none", "Use --sandbox auto or off")
+	if i := slices.IndexFunc(s.Report(), func(p Part) bool { return !p.Holds }); i >= 0 {
+		part := s.Report()[i]
+		why := "the sandbox is required, but this machine does not keep all of it: " + part.Name + ": " + part.Why
+		refusal = fault.New(fault.Unavailable, why, part.Fix).With("part", part.Name)
 	}
-	return s, nil
+	return nil, errors.Join(refusal, s.Close())
 }
 
-// Report says what became of trying every promise, which is done once, when somebody asks.
+// Report returns what became of trying every promise. They are tried once, at the first call.
 func (s *Sandbox) Report() Report {
 	s.once.Do(func() { s.report = s.try() })
 	return s.report
 }
 
-// refusal names the first promise that is not kept, and how to have it.
-func refusal(r Report) error {
-	for _, part := range r {
-		if !part.Holds {
-			e := fault.New(fault.Unavailable, "the sandbox is required, but this machine does not keep all of it: "+part.Name+": "+part.Why, part.Fix)
-			return e.With("part", part.Name)
-		}
-	}
-	return fault.New(fault.Unavailable, "the sandbox is required, but this machine has none", "Use --sandbox auto or off")
-}
-
-// Start starts a command and returns its tree: the process and all that come of
-// it. ctx is for the start alone.
-func (s *Sandbox) Start(ctx context.Context, c Command, f Files) (*Tree, error) {
-	if err := c.check(); err != nil {
-		return nil, err
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, fault.From(err)
-	}
-	return s.start(c, f)
-}
-
-// check refuses what could only go wrong.
-func (c Command) check() error {
+// check rejects what could only go wrong later. The grants are checked here too: one that leads
+// elsewhere by now must not reach the kernel.
+func (c Command) check(ctx context.Context) error {
 	switch {
 	case !filepath.IsAbs(c.Path) || len(c.Args) == 0:
-		return fault.New(fault.ParamInvalid, "a program is started by its full path and with a name", "Look the program up in PATH first").With("program", c.Path)
+		return fault.New(fault.ParamInvalid, "a program is started by its full path and with a name", "Look the program up in PATH first").
+			With("program", c.Path)
 	case !filepath.IsAbs(c.Dir):
-		return fault.New(fault.ParamInvalid, "a program is started in a directory with a full path", "Give the whole path of the directory").With("directory", c.Dir)
+		return fault.New(fault.ParamInvalid, "a program is started in a directory with a full path", "Give the whole path of the directory").
+			With("directory", c.Dir)
 	case c.Limits.Memory < 0 || c.Limits.Processes < 0 || c.Limits.FileSize < 0 || c.Limits.CPU < 0:
 		return fault.New(fault.ParamInvalid, "a limit is less than nothing", "Use 0 for no limit")
 	}
 	if info, err := os.Stat(c.Dir); err != nil || !info.IsDir() {
-		return fault.New(fault.NotFound, "the working directory is not there: "+c.Dir, "Create it, or choose another").With("directory", c.Dir).Because(err)
+		return fault.New(fault.NotFound, "the working directory is not there: "+c.Dir, "Create it, or choose another").
+			With("directory", c.Dir).Because(err)
 	}
-	grants := c.Rules.grants()
-	if c.In != nil {
-		grants = append(grants, c.In)
-	}
-	for _, g := range grants {
-		if err := g.Check(); err != nil {
-			return err
+	grants := slices.Concat(c.Rules.Read, c.Rules.Write, c.Rules.Hide)
+	for _, g := range append(grants, c.Rules.Temp, c.In) {
+		if g != nil {
+			if err := g.Check(); err != nil {
+				return err
+			}
 		}
+	}
+	if err := ctx.Err(); err != nil {
+		return fault.From(err)
 	}
 	return nil
 }
 
-// grants are all that the rules name.
-func (r Rules) grants() []*confine.Grant {
-	out := slices.Concat(r.Read, r.Write, r.Hide)
-	if r.Temp != nil {
-		out = append(out, r.Temp)
-	}
-	return out
+// forbidden is the error for a command outside of a sandbox that is required.
+func forbidden() error {
+	return fault.New(fault.Forbidden, "a command may not run outside of the sandbox, which is required", "Run it by hand")
 }
 
-// writable are the directories that a command may change.
+// open gives every stream a file: null, which the caller closes, for those that have none.
+func (f Files) open() (files []*os.File, null *os.File, err error) {
+	if null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
+		return nil, nil, err
+	}
+	for _, file := range []*os.File{f.Stdin, f.Stdout, f.Stderr} {
+		files = append(files, cmp.Or(file, null))
+	}
+	return files, null, nil
+}
+
+// readable and writable are the paths that a command may read and change besides.
+func (r Rules) readable() []string { return paths(r.Read) }
+
 func (r Rules) writable() []string {
 	out := paths(r.Write)
 	if r.Temp != nil {
@@ -252,9 +249,6 @@ func (r Rules) writable() []string {
 	}
 	return out
 }
-
-// readable are those that it may read besides.
-func (r Rules) readable() []string { return paths(r.Read) }
 
 func paths(grants []*confine.Grant) []string {
 	var out []string

@@ -1,36 +1,20 @@
 package sandbox
 
 import (
+	"context"
 	"os"
 	"sync"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/windows"
 
 	"github.com/multiollama/mcp-server/shared/fault"
 )
 
-// killed is the exit code of what was ended by us.
-const killed = 0xC000013A // STATUS_CONTROL_C_EXIT
-
-// Sandbox starts commands. It is safe for use by many at once.
-type Sandbox struct {
-	mode  Mode
-	mu    sync.Mutex
-	trees map[*Tree]bool
-
-	once   sync.Once // for report
-	report Report
-}
-
-// newSandbox is a sandbox that measures and ends commands. Windows has nothing
+// Confines reports whether commands open only what their rules name. Windows has nothing
 // that keeps a program to some directories without an installation of its own.
-func newSandbox(o Options) (*Sandbox, error) {
-	return &Sandbox{mode: o.Mode, trees: map[*Tree]bool{}}, nil
-}
-
-// Confines reports whether commands open only what their rules name.
 func (s *Sandbox) Confines() bool { return false }
 
 func (s *Sandbox) try() Report {
@@ -60,7 +44,7 @@ type Tree struct {
 	ended  Status
 	gone   chan struct{}
 	left   chan struct{} // closed when something was seen to outlive the first process
-	parted func()
+	onEnd  func()
 
 	mu   sync.Mutex
 	job  *job
@@ -71,48 +55,45 @@ type Tree struct {
 
 var ntResumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")
 
-// start starts the command suspended, puts it into a job, and lets it go: nothing
-// is ever outside.
-func (s *Sandbox) start(c Command, f Files) (*Tree, error) {
+// Start starts a command and returns its tree: the process and all that come of
+// it. ctx is for the start alone. The command starts suspended, is put into a job,
+// and then runs: nothing is ever outside.
+func (s *Sandbox) Start(ctx context.Context, c Command, f Files) (*Tree, error) {
+	if err := c.check(ctx); err != nil {
+		return nil, err
+	}
 	if s.mode == Required && c.Rules.UnsafeUnrestricted {
-		return nil, fault.New(fault.Forbidden, "a command may not run outside of the sandbox, which is required", "Run it by hand")
+		return nil, forbidden()
 	}
 	j, err := newJob(c.Limits, c.Detached)
 	if err != nil {
 		return nil, startFailed(c, err)
 	}
-	first, err := begin(c, f, j)
+	first, err := j.begin(c, f)
 	if err != nil {
 		j.close()
 		return nil, startFailed(c, err)
 	}
-	t := &Tree{first: first, pid: first.Pid, exited: make(chan struct{}), gone: make(chan struct{}), left: make(chan struct{}), job: j, keep: c.Detached}
-	t.parted = func() { s.forget(t) }
-	s.mu.Lock()
-	s.trees[t] = true
-	s.mu.Unlock()
+	t := &Tree{
+		first: first, pid: first.Pid, exited: make(chan struct{}), gone: make(chan struct{}), left: make(chan struct{}),
+		job: j, keep: c.Detached,
+	}
+	t.onEnd = func() { s.forget(t) }
+	s.remember(t)
 	go t.await()
 	return t, nil
 }
 
-func startFailed(c Command, err error) error {
-	return fault.New(fault.StartFailed, "the command could not be started", "See the audit log for the cause").With("program", c.Path).Because(err)
-}
-
-func begin(c Command, f Files, j *job) (*os.Process, error) {
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+func (j *job) begin(c Command, f Files) (*os.Process, error) {
+	files, null, err := f.open()
 	if err != nil {
 		return nil, err
 	}
 	defer null.Close()
-	files := []*os.File{f.Stdin, f.Stdout, f.Stderr}
-	for i := range files {
-		if files[i] == nil {
-			files[i] = null
-		}
-	}
 	const flags = windows.CREATE_SUSPENDED | windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_NO_WINDOW
-	p, err := os.StartProcess(c.Path, c.Args, &os.ProcAttr{Dir: c.Dir, Env: append([]string{}, c.Env...), Files: files, Sys: &syscall.SysProcAttr{CreationFlags: flags}})
+	p, err := os.StartProcess(c.Path, c.Args, &os.ProcAttr{
+		Dir: c.Dir, Env: append([]string{}, c.Env...), Files: files, Sys: &syscall.SysProcAttr{CreationFlags: flags},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -133,29 +114,6 @@ func begin(c Command, f Files, j *job) (*os.Process, error) {
 	return p, nil
 }
 
-func (s *Sandbox) forget(t *Tree) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.trees, t)
-}
-
-// Close ends every command that is not detached.
-func (s *Sandbox) Close() error {
-	s.mu.Lock()
-	var left []*Tree
-	for t := range s.trees {
-		left = append(left, t)
-	}
-	s.mu.Unlock()
-	var err error
-	for _, t := range left {
-		if e := t.Close(); e != nil {
-			err = e
-		}
-	}
-	return err
-}
-
 func (t *Tree) await() {
 	state, err := t.first.Wait()
 	if err != nil {
@@ -167,12 +125,12 @@ func (t *Tree) await() {
 		}
 	}
 	close(t.exited)
-	for told := false; ; told = true { // a job says only through a completion port that it is empty
+	for reported := false; ; reported = true { // a job says only through a completion port that it is empty
 		if u := t.Usage(); u.Processes == 0 {
 			t.release()
 			return
 		}
-		if !told {
+		if !reported {
 			close(t.left)
 		}
 		select {
@@ -224,8 +182,9 @@ func (t *Tree) Kill() error {
 	if t.over {
 		return nil
 	}
-	if err := t.job.kill(); err != nil {
-		return fault.New(fault.Internal, "some of what the command started could not be ended", "See which of its processes are left, and end them by hand").Because(err)
+	if err := windows.TerminateJobObject(t.job.handle, killed); err != nil {
+		return fault.New(fault.Internal, "some of what the command started could not be ended",
+			"See which of its processes are left, and end them by hand").Because(err)
 	}
 	return nil
 }
@@ -268,7 +227,100 @@ func (t *Tree) release() {
 		t.over = true
 		t.peak = t.job.peak()
 		t.job.close()
-		t.parted()
+		t.onEnd()
 		close(t.gone)
 	}
+}
+
+// job holds the processes of a job object: children are born into it and cannot
+// leave. The kernel keeps its limits, and ends all of it when the last handle goes.
+type job struct{ handle windows.Handle }
+
+// killed is the exit code of what was ended by us.
+const killed = 0xC000013A // STATUS_CONTROL_C_EXIT
+
+// newJob makes a job with limits. A detached one outlives its handle.
+func newJob(l Limits, detached bool) (*job, error) {
+	handle, err := windows.CreateJobObject(nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	var info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
+	flags := &info.BasicLimitInformation.LimitFlags
+	*flags = windows.JOB_OBJECT_LIMIT_DIE_ON_UNHANDLED_EXCEPTION
+	if !detached {
+		*flags |= windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
+	}
+	if l.Processes > 0 {
+		*flags |= windows.JOB_OBJECT_LIMIT_ACTIVE_PROCESS
+		info.BasicLimitInformation.ActiveProcessLimit = uint32(l.Processes)
+	}
+	if l.CPU > 0 {
+		*flags |= windows.JOB_OBJECT_LIMIT_PROCESS_TIME
+		info.BasicLimitInformation.PerProcessUserTimeLimit = int64(l.CPU / 100)
+	}
+	if l.Memory > 0 {
+		*flags |= windows.JOB_OBJECT_LIMIT_JOB_MEMORY
+		info.JobMemoryLimit = uintptr(l.Memory)
+	}
+	at, size := uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info))
+	if _, err := windows.SetInformationJobObject(handle, windows.JobObjectExtendedLimitInformation, at, size); err != nil {
+		windows.CloseHandle(handle)
+		return nil, err
+	}
+	return &job{handle}, nil
+}
+
+func (j *job) close() { windows.CloseHandle(j.handle) }
+
+// query reads one kind of information of the job into a structure.
+func (j *job) query(kind int32, into unsafe.Pointer, size uintptr) error {
+	return windows.QueryInformationJobObject(j.handle, kind, uintptr(into), uint32(size), nil)
+}
+
+// accounting is JOBOBJECT_BASIC_ACCOUNTING_INFORMATION (winnt.h), which x/sys
+// does not name.
+type accounting struct {
+	userTime, kernelTime             int64
+	thisUserTime, thisKernelTime     int64
+	pageFaults, processes, active, _ uint32
+}
+
+func (j *job) usage() (Usage, error) {
+	var a accounting
+	const basicAccounting = 1 // JobObjectBasicAccountingInformation
+	if err := j.query(basicAccounting, unsafe.Pointer(&a), unsafe.Sizeof(a)); err != nil {
+		return Usage{}, err
+	}
+	return Usage{Processes: int(a.active), CPU: time.Duration(a.userTime+a.kernelTime) * 100}, nil
+}
+
+// processList is JOBOBJECT_BASIC_PROCESS_ID_LIST (winnt.h) with room for many.
+type processList struct {
+	assigned, listed uint32
+	pids             [4096]uintptr
+}
+
+// pids are the first processes of the job, as many as a list has room for.
+func (j *job) pids() []int {
+	var l processList
+	const basicProcessList = 3 // JobObjectBasicProcessIdList
+	err := j.query(basicProcessList, unsafe.Pointer(&l), unsafe.Sizeof(l))
+	if err != nil && err != windows.ERROR_MORE_DATA {
+		return nil
+	}
+	var out []int
+	for _, pid := range l.pids[:min(int(l.listed), len(l.pids))] {
+		out = append(out, int(pid))
+	}
+	return out
+}
+
+// peak is the most memory that the job has had.
+func (j *job) peak() int64 {
+	var info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
+	if j.query(windows.JobObjectExtendedLimitInformation, unsafe.Pointer(&info), unsafe.Sizeof(info)) != nil {
+		return 0
+	}
+	return int64(info.PeakJobMemoryUsed)
 }

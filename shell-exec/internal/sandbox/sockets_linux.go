@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"unsafe"
@@ -22,45 +21,40 @@ import (
 // connect connects a socket of the command, as the caller would: on a duplicate, which
 // is that very socket, to a copy of the address.
 func (v *supervisor) connect(n notification) {
-	socket, address, err := v.socketAndAddress(n)
+	socket, address, err := socketAndAddress(n)
 	if err != nil {
-		v.tell(n, fmt.Sprint(n.Args), func() error { return err })
+		v.once(n, fmt.Sprint(n.Args), func() error { return err })
 		return
 	}
 	defer unix.Close(socket)
-	if !v.listener.Waits(n) {
+	if !v.listener.waits(n) {
 		return // its number may have been another's
 	}
 	cookie, _ := unix.GetsockoptUint64(socket, unix.SOL_SOCKET, unix.SO_COOKIE)
-	v.tell(n, fmt.Sprint(cookie, address), func() error {
+	v.once(n, fmt.Sprint(cookie, address), func() error {
 		family, err := unix.GetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_DOMAIN)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if family == unix.AF_UNIX && binary.NativeEndian.Uint16(address) == unix.AF_UNIX {
+		case family == unix.AF_UNIX && binary.NativeEndian.Uint16(address) == unix.AF_UNIX:
 			return v.connectLocal(n, socket, address)
-		}
-		if family != unix.AF_UNIX && v.s.level == 1 && !v.rules.Network {
+		case family != unix.AF_UNIX && v.s.level == 1 && !v.rules.Network:
 			return unix.EPERM
-		}
-		if family == unix.AF_NETLINK && !toKernel(address) {
+		case family == unix.AF_NETLINK && len(address) >= 12 && !bytes.Equal(address[4:12], make([]byte, 8)):
+			// struct sockaddr_nl is the family, padding, a number and groups, which are 0 for the kernel.
+			// Messages to programs, as udev takes them from its like, need a capability (CAP_NET_ADMIN)
+			// that this process may have and no command has.
 			return unix.EPERM
 		}
 		return v.perform(socket, address)
 	})
 }
 
-// toKernel reports whether an address of netlink is that of the kernel. Messages to programs, as udev
-// takes them from its like, need a capability (CAP_NET_ADMIN) that this process may have and no command has.
-func toKernel(address []byte) bool {
-	const size = 12 // struct sockaddr_nl: the family, padding, a number and groups
-	return len(address) < size || !slices.ContainsFunc(address[4:size], func(b byte) bool { return b != 0 })
-}
-
-func (v *supervisor) socketAndAddress(n notification) (socket int, address []byte, err error) {
-	const most = 128 // struct sockaddr_storage
+// socketAndAddress duplicates the socket and copies the address: the command can change neither.
+func socketAndAddress(n notification) (socket int, address []byte, err error) {
+	const maxSize = 128 // struct sockaddr_storage
 	size := int(int32(n.Args[2]))
-	if size < 2 || size > most {
+	if size < 2 || size > maxSize {
 		return -1, nil, unix.EINVAL
 	}
 	address = make([]byte, size)
@@ -73,7 +67,7 @@ func (v *supervisor) socketAndAddress(n notification) (socket int, address []byt
 	if err != nil {
 		return -1, nil, err
 	}
-	socket, err = takes(int(n.Thread), int(int32(n.Args[0])))
+	socket, err = duplicate(int(n.Thread), int(int32(n.Args[0])))
 	return socket, address, err
 }
 
@@ -98,22 +92,16 @@ func (v *supervisor) perform(socket int, address []byte) error {
 	}()
 	for interrupted := false; ; interrupted = true {
 		_, _, errno := unix.Syscall(unix.SYS_CONNECT, uintptr(socket), uintptr(unsafe.Pointer(&address[0])), uintptr(len(address)))
-		switch {
-		case errno == unix.EINTR && v.isOver():
-			return errno
-		case errno == unix.EINTR:
-		case errno == 0 || interrupted && errno == unix.EISCONN:
+		if errno == 0 || interrupted && errno == unix.EISCONN {
 			return nil
-		default:
+		}
+		v.mu.Lock()
+		over = v.over
+		v.mu.Unlock()
+		if errno != unix.EINTR || over {
 			return errno
 		}
 	}
-}
-
-func (v *supervisor) isOver() bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.over
 }
 
 // wakes is a signal that does nothing but have a system call return. What handles it is the Go
@@ -155,7 +143,7 @@ func (v *supervisor) connectLocal(n notification, socket int, address []byte) er
 	if len(name) == 0 {
 		return unix.EINVAL
 	}
-	file, err := v.find(n, string(name))
+	file, err := v.openAs(n, string(name))
 	if err != nil {
 		return err
 	}
@@ -168,18 +156,28 @@ func (v *supervisor) connectLocal(n notification, socket int, address []byte) er
 		return unix.ECONNREFUSED
 	}
 	if !v.named(st) {
-		device := deviceOf(n, file)
+		// The device that the file is on. What stat says is another number on some file systems.
+		device := ^uint32(0)
+		id := fdinfo(file, "mnt_id")
+		mounts, _ := os.ReadFile(fmt.Sprintf("/proc/%d/mountinfo", n.Thread))
+		for line := range strings.Lines(string(mounts)) {
+			if f := strings.Fields(line); len(f) > 2 && f[0] == id {
+				major, minor := pair([]byte(f[2]), ":", 10)
+				device = uint32(major<<20 | minor)
+				break
+			}
+		}
 		if err := v.ours(func(l listening) bool { return l.inode == uint32(st.Ino) && l.device == device }); err != nil {
 			return err
 		}
 	}
-	// The kernel goes to the file that is held, whatever its name leads to by now.
-	held := fmt.Appendf(binary.NativeEndian.AppendUint16(nil, unix.AF_UNIX), "/proc/self/fd/%d\x00", file)
-	return v.perform(socket, held)
+	// The kernel goes to the file that is open here, whatever its name leads to by now.
+	open := fmt.Appendf(binary.NativeEndian.AppendUint16(nil, unix.AF_UNIX), "/proc/self/fd/%d\x00", file)
+	return v.perform(socket, open)
 }
 
-// find takes hold of what a name leads the caller to.
-func (v *supervisor) find(n notification, name string) (file int, err error) {
+// openAs opens what a name leads the caller to.
+func (v *supervisor) openAs(n notification, name string) (file int, err error) {
 	root, err := unix.Open(fmt.Sprintf("/proc/%d/root", n.Thread), unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return -1, unix.EACCES
@@ -192,11 +190,12 @@ func (v *supervisor) find(n notification, name string) (file int, err error) {
 		}
 		name = dir + "/" + name
 	}
-	if !v.listener.Waits(n) {
+	if !v.listener.waits(n) {
 		return -1, unix.EINTR
 	}
 	// Its files may be mounted elsewhere than those of this process.
-	return unix.Openat2(root, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS})
+	how := &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
+	return unix.Openat2(root, name, how)
 }
 
 // named reports whether the rules name the socket. A link to it counts only where no
@@ -247,56 +246,36 @@ func (v *supervisor) ours(there func(listening) bool) error {
 	return err
 }
 
-const maxHeld = 1000
+const maxListeners = 1000 // that are remembered
 
 // holds reports whether a process of a command has, or had, the socket open. It takes a
 // look at all their descriptors, once for a socket.
 func (s *Sandbox) holds(l listening) bool {
 	s.mu.Lock()
-	held := s.held[l.cookie]
+	known := s.listeners[l.cookie]
 	s.mu.Unlock()
-	if held || !s.looksFor(fmt.Sprintf("socket:[%d]", l.socket)) {
-		return held
+	if known {
+		return true
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.held == nil || len(s.held) >= maxHeld {
-		s.held = map[uint64]bool{}
-	}
-	s.held[l.cookie] = true
-	return true
-}
-
-// looksFor reports whether a descriptor of a command leads there.
-func (s *Sandbox) looksFor(want string) bool {
-	for t := range s.known() {
+	want := fmt.Sprintf("socket:[%d]", l.socket)
+	for _, t := range s.current() {
 		for _, pid := range t.PIDs() {
 			dir := fmt.Sprintf("/proc/%d/fd/", pid)
 			entries, _ := os.ReadDir(dir)
-			for _, e := range entries {
-				if to, err := os.Readlink(dir + e.Name()); err == nil && to == want {
-					return true
-				}
+			leads := func(e os.DirEntry) bool { to, err := os.Readlink(dir + e.Name()); return err == nil && to == want }
+			if !slices.ContainsFunc(entries, leads) {
+				continue
 			}
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if s.listeners == nil || len(s.listeners) >= maxListeners {
+				s.listeners = map[uint64]bool{}
+			}
+			s.listeners[l.cookie] = true
+			return true
 		}
 	}
 	return false
-}
-
-// deviceOf is the device that a held file is on. What stat says is another number on some
-// file systems.
-func deviceOf(n notification, file int) uint32 {
-	id := fdinfo(file, "mnt_id")
-	mounts, _ := os.ReadFile(fmt.Sprintf("/proc/%d/mountinfo", n.Thread))
-	for line := range strings.Lines(string(mounts)) {
-		if f := strings.Fields(line); len(f) > 2 && f[0] == id {
-			major, minor, _ := strings.Cut(f[2], ":")
-			a, _ := strconv.ParseUint(major, 10, 12)
-			b, _ := strconv.ParseUint(minor, 10, 20)
-			return uint32(a<<20 | b)
-		}
-	}
-	return ^uint32(0)
 }
 
 // listeners are all that listen at local sockets: in the network of this process, and at
@@ -308,7 +287,7 @@ func (v *supervisor) listeners() ([]listening, error) {
 	}
 	defer unix.Close(fd)
 	all, err := listeners(fd)
-	if k := v.s.keeping(); k != nil && err == nil {
+	if k := v.s.currentKeeper(); k != nil && err == nil {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		more, err := listeners(int(k.sockets.Fd()))

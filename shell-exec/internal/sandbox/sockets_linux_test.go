@@ -617,8 +617,8 @@ func TestOrphansAreBuriedWhereTheyComeToThisProcess(t *testing.T) {
 	eventually(t, "an orphan", func() bool {
 		text, _ := os.ReadFile(w.Work + "/orphan")
 		orphan, _ = strconv.Atoi(strings.TrimSpace(string(text)))
-		p, ok := look(orphan)
+		p, ok := readProcess(orphan)
 		return ok && p.parent == os.Getpid()
 	})
-	eventually(t, "its burial", func() bool { _, ok := look(orphan); return !ok })
+	eventually(t, "its burial", func() bool { _, ok := readProcess(orphan); return !ok })
 }

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -11,130 +12,154 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/multiollama/mcp-server/shared/fault"
-	"github.com/multiollama/mcp-server/shared/seccomp"
 	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox/forkexec"
 )
 
-// start makes a thread for the command, binds it, and starts the command there.
-func (s *Sandbox) start(c Command, f Files) (*Tree, error) {
-	free := s.mode == Off || c.Rules.UnsafeUnrestricted
-	if s.mode == Required && free {
-		return nil, fault.New(fault.Forbidden, "a command may not run outside of the sandbox, which is required", "Run it by hand")
-	}
-	l := &launch{s: s, c: c, free: free}
-	if c.Terminal {
-		l.terminal = f.Stdin
-	}
-	l.means = s.machine.means(s.level == 2)
-	if free {
-		l.means = s.machine.without().means(false)
-	}
-	t, err := l.tree(f)
-	if err != nil {
-		return nil, startFailed(c, err)
-	}
-	return t, nil
-}
-
-// without is the machine for what is not restricted.
-func (m machine) without() machine { return machine{group: m.group, pids: m.pids} }
-
-// launch is a command on its way.
+// launch is a command on its way, and what it took so far.
 type launch struct {
-	s     *Sandbox
-	c     Command
-	free  bool // not restricted
-	means means
+	s    *Sandbox
+	c    Command
+	free bool       // not restricted
+	kind killerKind // what will find and end its processes
 
 	terminal *os.File // that the command gets for its own
 
 	thread     *thread
 	supervisor *supervisor // nil for none; it serves once the command is known
 	plan       *plan       // what binds it; nil where nothing does
-	began      time.Time
-	space      *space // with bySpace
-	mark       string // with byLineage
+	group      *group      // with byGroup
+	space      *space      // with bySpace
+	mark       string      // with byAncestry
 }
 
-// tree starts the command and makes its holder.
-func (l *launch) tree(f Files) (*Tree, error) {
-	var err error
-	defer l.begun()
-	if l.thread, err = l.bound(); err != nil {
-		l.abandon()
+// Start starts a command and returns its tree: the process and all that come of
+// it. ctx is for the start alone.
+func (s *Sandbox) Start(ctx context.Context, c Command, f Files) (t *Tree, err error) {
+	if err := c.check(ctx); err != nil {
 		return nil, err
 	}
-	l.began = time.Now()
-	l.s.family.starting.RLock()
-	defer l.s.family.starting.RUnlock()
-	if l.s.ending() {
-		l.abandon()
+	l := &launch{s: s, c: c, free: s.mode == Off || c.Rules.UnsafeUnrestricted, kind: s.machine.killer(s.level == 2)}
+	if l.free {
+		if s.mode == Required {
+			return nil, forbidden()
+		}
+		l.kind = machine{group: s.machine.group}.killer(false)
+	}
+	if c.Terminal {
+		l.terminal = f.Stdin
+	}
+	defer func() {
+		if l.plan != nil && l.terminal != nil {
+			l.plan.close() // that of a terminal is of no use to others
+		}
+		if err != nil {
+			l.abandon()
+			t, err = nil, startFailed(c, err)
+		}
+	}()
+
+	// A thread that can start the command, and reach nothing but it.
+	if err := l.bind(); err != nil {
+		return nil, err
+	}
+	began := time.Now()
+
+	// Between fork and remember nobody knows the command: reap must not take its status, nor Close miss it.
+	s.children.starting.RLock()
+	defer s.children.starting.RUnlock()
+	s.mu.Lock()
+	closed := s.closed
+	s.mu.Unlock()
+	if closed {
 		return nil, fault.New(fault.Unavailable, "the server is ending", "Start it again")
 	}
-	var g *group
-	if l.means == byGroup {
-		if g, err = newGroup(l.s.machine.group, l.c.Limits); err != nil {
-			l.abandon()
+	if l.kind == byGroup {
+		if l.group, err = newGroup(s.machine.group, c.Limits); err != nil {
 			return nil, err
 		}
 	}
-	first, err := l.begin(f, g)
+	first, err := l.exec(f)
 	if err != nil {
-		l.abandon()
-		if g != nil {
-			g.release()
-		}
 		return nil, err
 	}
-	l.s.family.began(first.Pid)
-	held := l.holder(first.Pid, g)
-	t := newTree(first, held, l.c, nil)
-	if l.s.machine.counted && l.means != byGroup && l.c.Limits != (Limits{}) {
-		t.account.parent = l.s.machine.group
+
+	// From here on nothing fails.
+	pid := first.Pid
+	var k killer
+	var guard func()
+	switch l.kind {
+	case byDomain:
+		d := &domain{thread: l.thread, canary: s.canary, first: pid, began: began, maxPID: s.machine.maxPID}
+		k, guard = d, d.guard
+	case bySpace:
+		l.space.thread, l.space.first = l.thread, pid
+		k = l.space
+	case byGroup:
+		l.group.thread = l.thread
+		k, guard = l.group, l.group.guard
+	default:
+		looks := s.machine.landlock > 0 && !l.free
+		k = &ancestry{relatives: newRelatives(pid), thread: l.thread, looks: looks, children: s.children, mark: l.mark}
 	}
-	t.parted = func() { l.s.forget(t); l.s.family.parted() }
-	keeps := l.plan != nil && l.plan.keeper != nil // what is in its namespaces ends with it
-	if keeps {
-		t.account.keeper = l.plan.keeper
+	s.children.locked(func() {
+		s.children.firsts[pid] = true
+		s.children.trees++
+		if a, ok := k.(*ancestry); ok {
+			s.children.ancestries[a] = true
+		}
+	})
+	t = newTree(first, k, c, nil)
+	t.onEnd = func() {
+		s.mu.Lock()
+		delete(s.trees, t)
+		s.mu.Unlock()
+		s.children.locked(func() { s.children.trees-- })
 	}
-	if p, ok := held.(interface{ provide() }); ok && !l.c.Detached && !keeps {
-		t.provide = p.provide
+	if s.machine.counted && l.kind != byGroup && c.Limits != (Limits{}) {
+		t.account.parent = s.machine.group
 	}
-	l.s.remember(t, l.thread)
+	if l.plan != nil && l.plan.keeper != nil {
+		t.account.keeper = l.plan.keeper // what is in its namespaces ends with it
+	} else if !c.Detached {
+		t.guard = guard
+	}
+	s.mu.Lock()
+	s.trees[t] = true
+	s.mu.Unlock()
 	if l.supervisor != nil {
 		go l.supervisor.serve()
 	}
 	if l.plan != nil && l.terminal == nil {
-		l.s.spare.prepare(l.plan)
+		s.spare.prepare(l.plan)
 	}
-	go t.await(func() { l.s.family.ended(first.Pid) })
+	go t.await(func() { s.children.locked(func() { delete(s.children.firsts, pid) }) })
 	go t.watch()
 	return t, nil
 }
 
-// bound is a thread that can start the command, and reach nothing but it.
-func (l *launch) bound() (*thread, error) {
+// bind gets the plan of the command and a thread that is bound by it.
+func (l *launch) bind() (err error) {
 	if l.free {
-		return newThread(func() error { return nil })
+		l.thread, err = newThread(func() error { return nil })
+		return err
 	}
-	var err error
 	if l.terminal != nil {
 		l.plan, err = l.s.compile(l.c.Rules, l.terminal)
 	} else {
-		l.plan, err = l.s.plans.of(l.c.Rules, func(r Rules) (*plan, error) { return l.s.compile(r, nil) })
+		l.plan, err = l.s.plan(l.c.Rules)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if l.means == bySpace {
+	if l.kind == bySpace {
 		if l.space, err = l.plan.keeper.space(l.plan.mounts); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if t := l.s.spare.take(l.plan); t != nil {
-		return t, nil
+	if l.thread = l.s.spare.take(l.plan); l.thread == nil {
+		l.thread, err = newThread(l.plan.enter)
 	}
-	return newThread(l.plan.enter)
+	return err
 }
 
 // abandon gives back what a start that failed had taken.
@@ -148,41 +173,9 @@ func (l *launch) abandon() {
 	if l.supervisor != nil {
 		l.supervisor.close()
 	}
-}
-
-// begun gives back what only the start needed: the plan of a terminal is of no use to others.
-func (l *launch) begun() {
-	if l.plan != nil && l.terminal != nil {
-		l.plan.close()
+	if l.group != nil {
+		l.group.release()
 	}
-}
-
-func (l *launch) holder(first int, g *group) holder {
-	switch l.means {
-	case byDomain:
-		return &domain{thread: l.thread, canary: l.s.canary, first: first, began: l.began, pids: l.s.machine.pids}
-	case bySpace:
-		l.space.thread, l.space.first = l.thread, first
-		return l.space
-	case byGroup:
-		g.thread = l.thread
-		return g
-	}
-	looks := l.s.machine.landlock > 0 && !l.free
-	return newLineage(l.thread, looks, l.s.family, l.mark, first)
-}
-
-// begin starts the first process on the thread, and bounds it.
-func (l *launch) begin(f Files, g *group) (*os.Process, error) {
-	files, close, err := f.open()
-	if err != nil {
-		return nil, err
-	}
-	defer close()
-	if g != nil {
-		return l.beginInGroup(files, g)
-	}
-	return l.exec(l.c.Path, l.c.Args, files)
 }
 
 // rootKeeps are what is left of root's capabilities: those over files, which
@@ -192,9 +185,34 @@ func (l *launch) begin(f Files, g *group) (*os.Process, error) {
 const rootKeeps = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID |
 	1<<unix.CAP_KILL | 1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID | 1<<unix.CAP_NET_BIND_SERVICE
 
-func (l *launch) exec(path string, args []string, files []*os.File) (*os.Process, error) {
+// gate lets a shell wait until the group has it before it becomes the command: nothing is ever outside. The
+// kernel's own way to be born in a group is clone3, which the filter does not let pass.
+const gate = `read -r now <&3 && exec "$0" "$@" 3<&-`
+
+// exec starts the first process on the thread, and bounds it.
+func (l *launch) exec(f Files) (p *os.Process, err error) {
+	files, null, err := f.open()
+	if err != nil {
+		return nil, err
+	}
+	defer null.Close()
+	path, args := l.c.Path, l.c.Args
+	var opened *os.File // what opens the gate
+	if l.group != nil {
+		if err := unix.Access(path, unix.X_OK); err != nil {
+			return nil, &os.PathError{Op: "exec", Path: path, Err: err}
+		}
+		var closed *os.File
+		if closed, opened, err = os.Pipe(); err != nil {
+			return nil, err
+		}
+		defer closed.Close()
+		defer opened.Close()
+		path, args, files = "/bin/sh", append([]string{"sh", "-c", gate, path}, args[1:]...), append(files, closed)
+	}
+
 	attr := &forkexec.Attr{Files: files, Terminal: l.c.Terminal, Dir: l.c.Dir, Ruleset: l.s.inner, Capabilities: rootKeeps, Env: l.c.Env}
-	if l.means == byLineage {
+	if l.kind == byAncestry {
 		if err := adopt(); err != nil {
 			return nil, err
 		}
@@ -204,38 +222,93 @@ func (l *launch) exec(path string, args []string, files []*os.File) (*os.Process
 	if !l.c.Detached {
 		attr.Pdeathsig = unix.SIGKILL // of the thread, which lives as long as the tree
 	}
-	var p *os.Process
-	err := l.thread.run(func() (err error) {
-		if l.free || !forkexec.Available {
+
+	plain := l.free || !forkexec.Available
+	var asked *os.File // the child sends it what its filter asks through
+	if !plain {
+		if asked, err = l.restrict(attr); err != nil {
+			return nil, err
+		}
+	}
+	if asked != nil {
+		defer asked.Close()
+		defer attr.Listener.Close()
+	}
+	err = l.thread.run(func() (err error) {
+		if plain {
 			p, err = l.startPlain(path, args, attr)
-			return err
-		}
-		attr.Limits = append(l.c.Limits.resources(0), forkexec.Limit{Resource: unix.RLIMIT_NOFILE, Rlimit: l.s.canary.files})
-		attr.Namespaces = l.plan.namespaces(l.space)
-		asks := false
-		if l.plan.filter != nil {
-			var own seccomp.Program
-			own, asks = l.s.machine.ownFilter(l.s.level, l.c.Detached)
-			attr.Filter = own
-		}
-		if asks {
-			p, err = l.startSupervised(path, args, attr)
 		} else {
 			p, err = forkexec.Start(path, args, attr)
 		}
 		return err
 	})
-	if err == nil && (l.free || !forkexec.Available) {
+	if err != nil {
+		return nil, err
+	}
+	if plain {
 		setLimits(p.Pid, l.c.Limits)
 	}
-	return p, err
+	if asked != nil {
+		l.supervisor, err = l.newSupervisor(asked)
+	}
+	if err == nil && l.group != nil {
+		if err = l.group.add(p.Pid); err != nil {
+			err = fmt.Errorf("control group: %w", err)
+		} else {
+			_, err = opened.WriteString("\n")
+		}
+	}
+	if err != nil {
+		_ = p.Kill()
+		_, _ = p.Wait()
+		return nil, err
+	}
+	return p, nil
+}
+
+// restrict adds to attr how the command restricts itself between fork and exec. Where its filter asks
+// a supervisor, asked is the other end of attr.Listener; the caller closes both.
+func (l *launch) restrict(attr *forkexec.Attr) (asked *os.File, err error) {
+	attr.Limits = append(l.c.Limits.resources(0), forkexec.Limit{Resource: unix.RLIMIT_NOFILE, Rlimit: l.s.canary.files})
+	if k := l.plan.keeper; k != nil {
+		pid, mounts := k.pid, l.plan.mounts
+		if l.space != nil {
+			pid, mounts = l.space.pid, l.space.mounts
+		}
+		enter := func(file *os.File, kind int) {
+			attr.Namespaces = append(attr.Namespaces, forkexec.Namespace{File: file, Kind: kind})
+		}
+		if k.user != nil {
+			enter(k.user, unix.CLONE_NEWUSER)
+		}
+		if !l.plan.rules.Network {
+			enter(k.net, unix.CLONE_NEWNET)
+		}
+		enter(k.ipc, unix.CLONE_NEWIPC)
+		enter(pid, unix.CLONE_NEWPID)
+		enter(mounts, unix.CLONE_NEWNS)
+	}
+	if l.plan.filter == nil {
+		return nil, nil
+	}
+	own, asks := l.s.machine.ownFilter(l.s.level, l.c.Detached)
+	attr.Filter = own
+	if !asks {
+		return nil, nil
+	}
+	if err := letWake(); err != nil {
+		return nil, fmt.Errorf("signal %d: %w", wakes, err)
+	}
+	attr.Patient = l.s.machine.judgesSignals(l.s.level) // what one signals may answer with a signal, at once
+	asked, attr.Listener, err = socketPair()
+	return asked, err
 }
 
 // startPlain starts what has no layer of its own.
 func (l *launch) startPlain(path string, args []string, a *forkexec.Attr) (p *os.Process, err error) {
-	attr := &os.ProcAttr{Dir: a.Dir, Env: a.Env, Files: a.Files, Sys: &syscall.SysProcAttr{Setsid: true, Setctty: a.Terminal, Pdeathsig: a.Pdeathsig}}
-	if attr.Env == nil {
-		attr.Env = []string{} // nil would be ours
+	attr := &os.ProcAttr{
+		Dir: a.Dir, Env: append([]string{}, a.Env...), Files: a.Files, // nil as Env would be ours
+		Sys: &syscall.SysProcAttr{Setsid: true, Setctty: a.Terminal, Pdeathsig: a.Pdeathsig},
 	}
 	if l.c.In == nil {
 		return os.StartProcess(path, args, attr)
@@ -248,66 +321,65 @@ func (l *launch) startPlain(path string, args []string, a *forkexec.Attr) (p *os
 	return p, err
 }
 
-// beginInGroup lets a shell wait until the group has taken it before it becomes
-// the command: nothing is ever outside. The kernel's own way to be born in a group
-// is clone3, which the filter does not let pass.
-func (l *launch) beginInGroup(files []*os.File, g *group) (*os.Process, error) {
-	if err := unix.Access(l.c.Path, unix.X_OK); err != nil {
-		return nil, &os.PathError{Op: "exec", Path: l.c.Path, Err: err}
+// setLimits bounds one process and all that it starts from now on. RLIMIT_DATA
+// counts what is written to; RLIMIT_AS would count what is merely reserved, and
+// break node and go. The number of processes is not here: RLIMIT_NPROC counts
+// those of the user, the person's own among them.
+func setLimits(pid int, l Limits) {
+	for _, r := range l.resources(pid) {
+		_ = unix.Prlimit(pid, r.Resource, &r.Rlimit, nil)
 	}
-	wait, goOn, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	defer wait.Close()
-	defer goOn.Close()
-	const gate = `read -r now <&3 && exec "$0" "$@" 3<&-`
-	args := append([]string{"sh", "-c", gate, l.c.Path}, l.c.Args[1:]...)
-	p, err := l.exec("/bin/sh", args, append(files, wait))
-	if err != nil {
-		return nil, err
-	}
-	if err := g.take(p.Pid); err != nil {
-		_ = p.Kill()
-		_, _ = p.Wait()
-		return nil, fmt.Errorf("control group: %w", err)
-	}
-	_, err = goOn.WriteString("\n")
-	return p, err
 }
 
-// open gives every stream a file: /dev/null for those that have none.
-func (f Files) open() (files []*os.File, close func(), err error) {
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, file := range []*os.File{f.Stdin, f.Stdout, f.Stderr} {
-		if file == nil {
-			file = null
+// resources are the limits that the process, 0 for this one and what it starts, does not have yet.
+func (l Limits) resources(pid int) (out []forkexec.Limit) {
+	for _, want := range []struct {
+		resource int
+		applies  bool
+		max      uint64
+	}{
+		{unix.RLIMIT_DATA, l.Memory > 0, uint64(l.Memory)},
+		{unix.RLIMIT_FSIZE, l.FileSize > 0, uint64(l.FileSize)},
+		{unix.RLIMIT_CPU, l.CPU > 0, uint64((l.CPU + time.Second - 1) / time.Second)},
+		{unix.RLIMIT_CORE, true, 0},
+		{unix.RLIMIT_NOFILE, true, maxFiles},
+		{unix.RLIMIT_MSGQUEUE, true, 800 << 10}, // POSIX message queues
+	} {
+		var now unix.Rlimit
+		if !want.applies || unix.Prlimit(pid, want.resource, nil, &now) != nil || now.Max <= want.max {
+			continue // it is gone, or bound more tightly already
 		}
-		files = append(files, file)
+		out = append(out, forkexec.Limit{Resource: want.resource, Rlimit: unix.Rlimit{Cur: min(want.max, now.Cur), Max: want.max}})
 	}
-	return files, func() { null.Close() }, nil
+	return out
 }
 
-// startFailed says why a command did not start.
+// maxFiles is how many files one process may have open: each may be a full socket.
+var maxFiles = uint64(1 << 16)
+
+// startFailed is the error for a command that did not start.
 func startFailed(c Command, err error) error {
 	var already *fault.Error
+	if errors.As(err, &already) {
+		return already
+	}
+	failed := func(code fault.Code, msg, hint string) *fault.Error { return fault.New(code, msg, hint).Because(err) }
 	var at *os.PathError
 	switch {
-	case errors.As(err, &already):
-		return already
 	case errors.As(err, &at) && at.Op == "chdir":
-		return fault.New(fault.NotFound, "the working directory is not there for a command: "+c.Dir, "Choose one inside an allowed directory").With("directory", c.Dir).Because(err)
+		return failed(fault.NotFound, "the working directory is not there for a command: "+c.Dir, "Choose one inside an allowed directory").
+			With("directory", c.Dir)
 	case errors.Is(err, unix.ENOENT):
-		return fault.New(fault.StartFailed, "there is no such program, or what it needs to run is missing: "+c.Path, "Look for the program in PATH").With("program", c.Path).Because(err)
+		return failed(fault.StartFailed, "there is no such program, or what it needs to run is missing: "+c.Path,
+			"Look for the program in PATH").With("program", c.Path)
 	case errors.Is(err, unix.EACCES):
-		return fault.New(fault.StartFailed, "the program may not be run: "+c.Path, "Make it executable, or allow reading its directory (--read-path)").With("program", c.Path).Because(err)
+		return failed(fault.StartFailed, "the program may not be run: "+c.Path,
+			"Make it executable, or allow reading its directory (--read-path)").With("program", c.Path)
 	case errors.Is(err, unix.E2BIG):
-		return fault.New(fault.StartFailed, "the arguments and the environment are too long for this system", "Pass them in a file or on the standard input").Because(err)
+		return failed(fault.StartFailed, "the arguments and the environment are too long for this system",
+			"Pass them in a file or on the standard input")
 	case errors.Is(err, unix.EAGAIN):
-		return fault.New(fault.LimitReached, "the system has no room for another process", "Wait until others have ended").Because(err)
+		return failed(fault.LimitReached, "the system has no room for another process", "Wait until others have ended")
 	}
-	return fault.New(fault.StartFailed, "the command could not be started", "See the audit log for the cause").With("program", c.Path).Because(err)
+	return failed(fault.StartFailed, "the command could not be started", "See the audit log for the cause").With("program", c.Path)
 }

@@ -3,8 +3,10 @@
 package sandbox
 
 import (
+	"cmp"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -14,6 +16,44 @@ import (
 	"github.com/multiollama/mcp-server/shared/fault"
 )
 
+// killer knows the processes of one command, however they came to be, and ends them.
+type killer interface {
+	// members are those that live. What it says of one may be a moment old.
+	members() ([]process, error)
+	// signal reaches all of them, at least those that were there before it began.
+	signal(sig syscall.Signal) error
+	// survivors are those that live after signal has killed. It may look less thoroughly than
+	// members where the system lets no new ones come after that.
+	survivors() ([]process, error)
+	// release gives back what the killer needed. It knows of nobody afterwards.
+	release()
+}
+
+// process is one that the system knows. The number alone may come to mean another one;
+// with the start time it cannot.
+type process struct {
+	pid, parent, session int
+	start                uint64 // when it began, in the system's own measure
+	state                byte
+	via                  int // the number that shows its memory and files: pid, or that of a thread
+	threads              int
+	cpu                  time.Duration
+	memory               int64 // bytes in memory, shared ones included
+}
+
+// signalAll signals parents before their children: a script whose child is ended first would
+// start its next command, which nobody signals. A process that is gone meanwhile is no error.
+func signalAll(all []process, sig syscall.Signal) error {
+	slices.SortFunc(all, func(a, b process) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.pid, b.pid)) })
+	var failed error
+	for _, p := range all {
+		if err := p.signal(sig); err != nil && err != syscall.ESRCH {
+			failed = err
+		}
+	}
+	return failed
+}
+
 // Tree is a command that was started: its first process and all that come of it.
 // It watches the limits, and gives everything back once nothing is left of it.
 type Tree struct {
@@ -21,32 +61,32 @@ type Tree struct {
 	pid      int
 	limits   Limits
 	detached bool
-	parted   func() // tells the sandbox that this tree is over
-	provide  func() // sees to it that the tree ends if this process is killed; nil: nothing to do, or it is detached
+	onEnd    func() // tells the sandbox that this tree is over
+	guard    func() // starts what ends the tree if this process is killed; nil: nothing to do, or it is detached
 
 	exited chan struct{} // closed when the first process has ended
-	ended  Status        // what it left; to be read after that
+	status Status        // what it left; to be read after that
 
-	life sync.RWMutex // held for reading while held is used
-	held holder
-	over bool          // held was given back
-	stop chan struct{} // closed with it
-	left chan struct{} // closed when something was seen to outlive the first process
+	life   sync.RWMutex // held for reading while killer is used
+	killer killer
+	over   bool          // killer was released
+	gone   chan struct{} // closed with it
+	left   chan struct{} // closed when something was seen to outlive the first process
 
 	mu        sync.Mutex
 	account   *account
 	peak      int64
-	most      int64        // what the last look could not rule out
+	possible  int64        // what the last look could not rule out
 	memory    bool         // the limit was passed
 	processes bool         // the limit was passed
-	bound     map[int]bool // processes that have their limits
+	limited   map[int]bool // processes that have their limits
 }
 
-func newTree(first *os.Process, held holder, c Command, parted func()) *Tree {
+func newTree(first *os.Process, k killer, c Command, onEnd func()) *Tree {
 	return &Tree{
-		account: newAccount(held, c),
-		first:   first, pid: first.Pid, limits: c.Limits, detached: c.Detached, parted: parted, held: held,
-		exited: make(chan struct{}), stop: make(chan struct{}), left: make(chan struct{}), bound: map[int]bool{},
+		account: newAccount(k, c),
+		first:   first, pid: first.Pid, limits: c.Limits, detached: c.Detached, onEnd: onEnd, killer: k,
+		exited: make(chan struct{}), gone: make(chan struct{}), left: make(chan struct{}), limited: map[int]bool{},
 	}
 }
 
@@ -57,13 +97,12 @@ func (t *Tree) PID() int { return t.pid }
 func (t *Tree) await(ended func()) {
 	awaitEnd(t.pid)
 	state, err := t.first.Wait()
-	switch {
-	case err != nil:
-		t.ended = Status{Code: -1, Signal: "unknown: " + err.Error()}
-	default:
-		t.ended = Status{Code: state.ExitCode(), CPU: state.UserTime() + state.SystemTime()}
+	if err != nil {
+		t.status = Status{Code: -1, Signal: "unknown: " + err.Error()}
+	} else {
+		t.status = Status{Code: state.ExitCode(), CPU: state.UserTime() + state.SystemTime()}
 		if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-			t.ended.Signal = signalName(ws.Signal())
+			t.status.Signal = cmp.Or(unix.SignalName(ws.Signal()), fmt.Sprintf("SIG%d", int(ws.Signal())))
 			t.exceeds(Usage{}) // the kernel may have ended it for its memory
 		}
 	}
@@ -71,18 +110,11 @@ func (t *Tree) await(ended func()) {
 	close(t.exited)
 }
 
-func signalName(sig syscall.Signal) string {
-	if name := unix.SignalName(sig); name != "" {
-		return name
-	}
-	return fmt.Sprintf("SIG%d", int(sig))
-}
-
 // Exited is closed when the first process has ended.
 func (t *Tree) Exited() <-chan struct{} { return t.exited }
 
 // Gone is closed when nothing is left of the tree.
-func (t *Tree) Gone() <-chan struct{} { return t.stop }
+func (t *Tree) Gone() <-chan struct{} { return t.gone }
 
 // Outlived is closed when the first process has ended and something of the tree was seen
 // to live on, or could not be ruled out. One of Gone and Outlived comes soon after Exited.
@@ -93,7 +125,7 @@ func (t *Tree) Wait() Status {
 	<-t.exited
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := t.ended
+	s := t.status
 	s.Peak, s.MemoryExceeded, s.ProcessesExceeded = t.peak, t.memory, t.processes
 	return s
 }
@@ -105,7 +137,7 @@ func (t *Tree) Signal(sig syscall.Signal) error {
 	if t.over {
 		return fault.New(fault.NoProcess, "the command has ended already", "")
 	}
-	if err := t.held.strike(sig); err != nil {
+	if err := t.killer.signal(sig); err != nil {
 		return fault.New(fault.PermissionDenied, "the command could not be signalled", "Terminate it with force").Because(err)
 	}
 	return nil
@@ -121,18 +153,17 @@ func (t *Tree) Kill() error {
 	var err error
 	pause := 200 * time.Microsecond
 	for range 200 { // some four seconds, for what the kernel itself must finish first
-		err = t.held.strike(unix.SIGKILL)
-		left, e := t.held.doomed()
+		err = t.killer.signal(unix.SIGKILL)
+		left, e := t.killer.survivors()
 		if err == nil && e == nil && len(left) == 0 {
 			return nil
 		}
-		if err == nil {
-			err = e
-		}
+		err = cmp.Or(err, e)
 		time.Sleep(pause)
 		pause = min(2*pause, 20*time.Millisecond)
 	}
-	return fault.New(fault.Internal, "some of what the command started could not be ended", "See which of its processes are left, and end them by hand").Because(err)
+	return fault.New(fault.Internal, "some of what the command started could not be ended",
+		"See which of its processes are left, and end them by hand").Because(err)
 }
 
 // Usage is what the tree uses now.
@@ -150,7 +181,7 @@ func (t *Tree) PIDs() []int {
 	if t.over {
 		return nil
 	}
-	all, _ := t.held.members()
+	all, _ := t.killer.members()
 	out := make([]int, 0, len(all))
 	for _, p := range all {
 		out = append(out, p.pid)
@@ -173,21 +204,21 @@ func (t *Tree) release() {
 	defer t.life.Unlock()
 	if !t.over {
 		t.over = true
-		t.held.release()
+		t.killer.release()
 		t.account.close()
-		t.parted()
-		close(t.stop)
+		t.onEnd()
+		close(t.gone)
 	}
 }
 
-// measure adds up the members, and remembers the most.
+// measure adds up the members, and remembers the most that was seen.
 func (t *Tree) measure() (Usage, error) {
 	t.life.RLock()
 	defer t.life.RUnlock()
 	if t.over {
 		return Usage{}, nil
 	}
-	all, err := t.held.members()
+	all, err := t.killer.members()
 	u := Usage{Processes: len(all)}
 	for _, p := range all {
 		u.Threads += p.threads
@@ -195,45 +226,41 @@ func (t *Tree) measure() (Usage, error) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	u.Memory, t.most = t.account.memory(all)
+	u.Memory, t.possible = t.account.memory(all)
 	t.peak = max(t.peak, u.Memory)
-	t.bind(all)
+	if t.limits != (Limits{}) {
+		// Members that came to be before their parent had the limits get them now.
+		living := make(map[int]bool, len(all))
+		for _, p := range all {
+			if !t.limited[p.pid] {
+				setLimits(p.pid, t.limits)
+				t.account.include(p.pid)
+			}
+			living[p.pid] = true
+		}
+		t.limited = living
+	}
 	return u, err
 }
 
-// bind gives the limits to members that came to be before their parent had them.
-func (t *Tree) bind(all []process) {
-	if t.limits == (Limits{}) {
-		return
-	}
-	living := make(map[int]bool, len(all))
-	for _, p := range all {
-		if !t.bound[p.pid] {
-			setLimits(p.pid, t.limits)
-			t.account.bind(p.pid)
-		}
-		living[p.pid] = true
-	}
-	t.bound = living
-}
-
+// How long watch waits until its next look. The first ones come quickly, for most commands are short.
 const (
-	soon   = 5 * time.Millisecond
-	near   = 20 * time.Millisecond  // where a limit is near
-	seldom = 250 * time.Millisecond // else
-	young  = 100 * time.Millisecond // what lives longer is provided for
-	dear   = time.Second            // where a look takes long: many commands on a busy machine
+	firstPause     = 5 * time.Millisecond
+	nearLimitPause = 20 * time.Millisecond
+	longPause      = 250 * time.Millisecond
+	maxPause       = time.Second            // where a look takes long: many commands on a busy machine
+	guardAfter     = 100 * time.Millisecond // what lives longer is guarded
 )
 
 // watch measures, first often and then less, and ends a tree that uses more than
 // it may. It gives the tree back when nothing is left.
 func (t *Tree) watch() {
-	exited := t.exited
+	exited := t.exited // nil once it was seen
 	born := time.Now()
-	for pause, old, told := soon, false, false; ; {
+	for pause, guarded, reported := firstPause, false, false; ; {
 		timer := time.NewTimer(pause)
 		select {
-		case <-t.stop:
+		case <-t.gone:
 			timer.Stop()
 			return
 		case <-exited:
@@ -248,27 +275,26 @@ func (t *Tree) watch() {
 			t.release()
 			return
 		}
-		if exited == nil && !told {
-			told = true
+		if exited == nil && !reported {
+			reported = true
 			close(t.left)
 		}
-		if !old && time.Since(born) > young {
-			old = true
-			t.lasts()
+		if !guarded && time.Since(born) > guardAfter {
+			guarded = true
+			t.life.RLock()
+			if !t.over && t.guard != nil {
+				t.guard()
+			}
+			t.life.RUnlock()
 		}
 		if t.exceeds(u) {
 			_ = t.Kill() // what is left is met at the next look
 		}
-		pause = max(t.next(pause, u), min(50*took, dear))
-	}
-}
-
-// lasts provides for a tree that has lived for a while.
-func (t *Tree) lasts() {
-	t.life.RLock()
-	defer t.life.RUnlock()
-	if !t.over && t.provide != nil {
-		t.provide()
+		pause = min(2*pause, longPause)
+		if t.exceedsHalf(u) {
+			pause = min(pause, nearLimitPause)
+		}
+		pause = max(pause, min(50*took, maxPause))
 	}
 }
 
@@ -286,13 +312,10 @@ func (t *Tree) exceeds(u Usage) bool {
 	return memory || processes
 }
 
-func (t *Tree) next(pause time.Duration, u Usage) time.Duration {
-	pause = min(2*pause, seldom)
+// exceedsHalf reports whether the tree may use more than half of a limit: then the next look comes soon.
+func (t *Tree) exceedsHalf(u Usage) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.limits.Memory > 0 && t.most > t.limits.Memory/2 ||
-		t.limits.Processes > 0 && (u.Processes > t.limits.Processes/2 || u.Threads > t.limits.threads()/2) {
-		pause = min(pause, near)
-	}
-	return pause
+	return t.limits.Memory > 0 && t.possible > t.limits.Memory/2 ||
+		t.limits.Processes > 0 && (u.Processes > t.limits.Processes/2 || u.Threads > t.limits.threads()/2)
 }

@@ -33,7 +33,7 @@ func serve(mark string) error {
 	if err != nil {
 		return err
 	}
-	if by := s.machine.means(s.level == 2).String(); by != os.Getenv(heldBy) {
+	if by := s.machine.killer(s.level == 2).String(); by != os.Getenv(heldBy) {
 		return fmt.Errorf("held by %s", by)
 	}
 	for range bereaved {
@@ -50,7 +50,7 @@ func serve(mark string) error {
 func TestNothingSurvivesAKilledServer(t *testing.T) {
 	w := newWorld(t)
 	newBox(t, w.Home) // or there is no domain
-	for _, by := range []means{byDomain, byGroup} {
+	for _, by := range []killerKind{byDomain, byGroup} {
 		t.Run(by.String(), func(t *testing.T) {
 			if by == byGroup && (level() == 2 || inspect().group == "") {
 				t.Skip("SKIPPED: a control group: none of ours here")
@@ -60,7 +60,7 @@ func TestNothingSurvivesAKilledServer(t *testing.T) {
 	}
 }
 
-func survive(t *testing.T, w world, by means) {
+func survive(t *testing.T, w world, by killerKind) {
 	mark := token()
 	self, err := os.Executable()
 	must(t, err)
@@ -70,7 +70,7 @@ func survive(t *testing.T, w world, by means) {
 	defer server.Process.Kill()
 	_, each := runaways(w)
 	wills := func() (n int) {
-		all, err := census()
+		all, err := processList()
 		must(t, err)
 		for _, p := range all {
 			if p.parent != server.Process.Pid {

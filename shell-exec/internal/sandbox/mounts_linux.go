@@ -3,6 +3,7 @@ package sandbox
 import (
 	"crypto/rand"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,44 +43,30 @@ type subtree struct {
 	Dir   bool
 	Write bool
 
-	tree int // detached, in the hands of the keeper
+	tree int // detached, open in the keeper
 	at   int // what it is mounted on; -1 for what its name leads to
 }
 
 // scratch are directories that the commands of a server have to themselves.
 func scratch() []string { return []string{"/tmp", "/dev/shm", "/var/tmp"} }
 
-// newMounts is what rules ask for. Covered are all directories at the root of the
-// file system that are not granted whole, because of what other programs keep in
-// them, and the home directory.
-func newMounts(r Rules, allowed []grant, home string) (mounts, error) {
-	open := []string{"/dev", "/proc", "/sys"}
+// newMounts is what rules ask for.
+func newMounts(r Rules, allowed []grant, home string) (m mounts, err error) {
+	m.Covers = covers(allowed, home)
 	for _, g := range allowed {
-		if g.rights&readRights == readRights {
-			open = append(open, g.path)
+		write := g.rights&writeRights == writeRights
+		if !write && (g.rights == 0 || !covered(g.path, slices.Concat(m.Covers, scratch()))) {
+			continue
 		}
-	}
-	var m mounts
-	entries, _ := os.ReadDir("/")
-	for _, e := range entries {
-		if path := "/" + e.Name(); e.IsDir() && !covered(path, open) {
-			m.Covers = append(m.Covers, path)
-		}
-	}
-	if home != "" && !contains(home, "/usr") && isDir(home) && !covered(home, slices.Concat(m.Covers, open)) {
-		m.Covers = append(m.Covers, home)
-	}
-	for _, g := range allowed {
-		if write := g.rights&writeRights == writeRights; write || g.rights != 0 && covered(g.path, slices.Concat(m.Covers, scratch())) {
-			k, err := g.subtree(write)
-			switch {
-			case err == nil && k.Path == "/":
-				m.Writable = m.Writable || write
-			case err == nil:
-				m.Kept = append(m.Kept, k)
-			case g.rule:
-				return m, err
-			}
+		k, err := g.subtree(write)
+		switch {
+		case err != nil && g.rule:
+			return m, err
+		case err != nil: // what this machine lacks is left out
+		case k.Path == "/":
+			m.Writable = m.Writable || write
+		default:
+			m.Kept = append(m.Kept, k)
 		}
 	}
 	for _, g := range r.Hide {
@@ -90,6 +77,27 @@ func newMounts(r Rules, allowed []grant, home string) (mounts, error) {
 		m.Hidden = append(m.Hidden, k)
 	}
 	return m, nil
+}
+
+// covers are all directories at the root of the file system that are not granted whole, because of what
+// other programs keep in them, and the home directory.
+func covers(allowed []grant, home string) (out []string) {
+	open := []string{"/dev", "/proc", "/sys"}
+	for _, g := range allowed {
+		if g.rights&readRights == readRights {
+			open = append(open, g.path)
+		}
+	}
+	entries, _ := os.ReadDir("/")
+	for _, e := range entries {
+		if path := "/" + e.Name(); e.IsDir() && !covered(path, open) {
+			out = append(out, path)
+		}
+	}
+	if home != "" && !contains(home, "/usr") && isDir(home) && !covered(home, slices.Concat(out, open)) {
+		out = append(out, home)
+	}
+	return out
 }
 
 // subtree is the grant for the keeper.
@@ -120,20 +128,51 @@ func covered(path string, covers []string) bool {
 	return slices.ContainsFunc(covers, func(dir string) bool { return contains(dir, path) })
 }
 
+// each calls do with every item, until one fails.
+func each[T any](items []T, do func(T) error) error {
+	for _, item := range items {
+		if err := do(item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // make gives the calling thread, of the keeper, the mounts. shared are trees to
 // attach by directory.
 func (m mounts) make(shared map[string]int) error {
-	var held []int
+	// What is kept is taken hold of before it is covered.
+	kept := make([]*subtree, len(m.Kept))
+	for i := range m.Kept {
+		kept[i] = &m.Kept[i]
+		kept[i].tree, kept[i].at = -1, -1
+	}
 	defer func() {
-		for _, fd := range held {
-			unix.Close(fd)
+		for _, k := range kept {
+			unix.Close(k.tree)
+			unix.Close(k.at)
 		}
 	}()
-	for i := range m.Kept {
-		if err := m.Kept[i].take(); err != nil {
+	if err := each(kept, (*subtree).take); err != nil {
+		return err
+	}
+
+	// Empty directories cover the rest, the shared trees lie in them, and names for what is kept.
+	if err := each(m.Covers, func(dir string) error { return empty(dir, "mode=755,size=1m") }); err != nil {
+		return err
+	}
+	dirs := slices.Sorted(maps.Keys(shared))
+	err := each(dirs, func(dir string) error {
+		if err := os.MkdirAll(dir, 0o755); err != nil { // its name may be covered
 			return err
 		}
-		held = append(held, m.Kept[i].tree)
+		if err := unix.MoveMount(shared[dir], "", unix.AT_FDCWD, dir, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+			return fmt.Errorf("%s: %w", dir, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	over := slices.Clone(m.Covers)
 	for _, dir := range scratch() {
@@ -141,28 +180,11 @@ func (m mounts) make(shared map[string]int) error {
 			over = append(over, dir)
 		}
 	}
-	for _, dir := range m.Covers {
-		if err := empty(dir, "mode=755,size=1m"); err != nil {
-			return err
-		}
+	if err := each(kept, func(k *subtree) error { return k.place(over) }); err != nil {
+		return err
 	}
-	for dir, tree := range shared {
-		if err := os.MkdirAll(dir, 0o755); err != nil { // its name may be covered
-			return err
-		}
-		if err := unix.MoveMount(tree, "", unix.AT_FDCWD, dir, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
-			return fmt.Errorf("%s: %w", dir, err)
-		}
-	}
-	for i := range m.Kept {
-		k := &m.Kept[i]
-		if err := k.place(over); err != nil {
-			return fmt.Errorf("place %s: %w", k.Path, err)
-		}
-		if k.at >= 0 {
-			held = append(held, k.at)
-		}
-	}
+
+	// All is read-only but what is shared. In /proc root could change the kernel's settings.
 	attr := &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID}
 	if m.Writable {
 		attr.Attr_set = unix.MOUNT_ATTR_NOSUID
@@ -170,38 +192,40 @@ func (m mounts) make(shared map[string]int) error {
 	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, attr); err != nil {
 		return fmt.Errorf("read-only: %w", err)
 	}
-	for dir := range shared {
-		if dir == "/proc" {
-			continue // root could change the kernel's settings there
-		}
+	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return dir == "/proc" })
+	err = each(dirs, func(dir string) error {
 		if err := unix.MountSetattr(unix.AT_FDCWD, dir, 0, &unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY}); err != nil {
 			return fmt.Errorf("writable %s: %w", dir, err)
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	slices.SortStableFunc(m.Kept, func(a, b subtree) int { return len(a.Path) - len(b.Path) })
-	for i, k := range m.Kept {
-		if slices.ContainsFunc(m.Kept[:i], func(outer subtree) bool { return contains(outer.Path, k.Path) }) {
-			k.at = -1 // its name has been covered since
-		}
-		if err := k.mount(); err != nil {
+
+	// What is kept comes back, the outer ones first: they cover the names of the inner ones.
+	slices.SortStableFunc(kept, func(a, b *subtree) int { return len(a.Path) - len(b.Path) })
+	for i, k := range kept {
+		inner := slices.ContainsFunc(kept[:i], func(outer *subtree) bool { return contains(outer.Path, k.Path) })
+		if err := k.mount(inner); err != nil {
 			return err
 		}
 	}
 	if err := m.pin(); err != nil {
 		return err
 	}
-	for _, k := range m.Hidden {
+	return each(m.Hidden, func(k subtree) error {
 		at, err := k.open() // as the command would reach it now
 		if err != nil {
 			return err
 		}
-		err = unix.Mount("tmpfs", fmt.Sprintf("/proc/self/fd/%d", at), "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC|unix.MS_RDONLY, "mode=000,size=4k")
-		unix.Close(at)
-		if err != nil {
+		defer unix.Close(at)
+		const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC | unix.MS_RDONLY
+		if err := unix.Mount("tmpfs", fmt.Sprintf("/proc/self/fd/%d", at), "tmpfs", flags, "mode=000,size=4k"); err != nil {
 			return fmt.Errorf("hide %s: %w", k.Path, err)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // empty lays an empty file system over a directory.
@@ -233,11 +257,15 @@ func (k *subtree) take() error {
 		return err
 	}
 	defer unix.Close(fd)
-	k.tree, err = unix.OpenTree(fd, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH)
-	if err != nil {
+	if k.tree, err = cloneTree(fd); err != nil {
 		return fmt.Errorf("open_tree %s: %w", k.Path, err)
 	}
 	return nil
+}
+
+// cloneTree is a copy of the mounts at and in an open directory.
+func cloneTree(at int) (int, error) {
+	return unix.OpenTree(at, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH)
 }
 
 // place makes the name that a kept subtree is mounted on, where it was covered, and
@@ -249,21 +277,22 @@ func (k *subtree) place(covers []string) (err error) {
 			unix.Close(dir)
 		}
 	}
-	k.at = -1
 	if !covered(k.Path, covers) {
 		return nil
 	}
 	if k.Dir {
 		k.at, err = makeDirs(k.Path, covers, true)
-		return err
+	} else {
+		var dir int
+		if dir, err = makeDirs(filepath.Dir(k.Path), covers, true); err == nil {
+			k.at, err = enter(dir, filepath.Base(k.Path), false, true)
+			unix.Close(dir)
+		}
 	}
-	dir, err := makeDirs(filepath.Dir(k.Path), covers, true)
 	if err != nil {
-		return err
+		return fmt.Errorf("place %s: %w", k.Path, err)
 	}
-	defer unix.Close(dir)
-	k.at, err = enter(dir, filepath.Base(k.Path), false, true)
-	return err
+	return nil
 }
 
 // makeDirs opens a directory in one of covers, and makes what is missing of its name. Commands
@@ -295,7 +324,7 @@ func makeDirs(path string, covers []string, force bool) (int, error) {
 
 // enter opens an entry of a directory that is a directory, or a file, and makes it if there is none.
 func enter(dir int, name string, wantDir, force bool) (int, error) {
-	for range patience { // commands may be at it at the same time
+	for range maxLooks { // commands may be at it at the same time
 		fd, err := unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		switch {
 		case err == unix.ENOENT && wantDir:
@@ -304,17 +333,16 @@ func enter(dir int, name string, wantDir, force bool) (int, error) {
 			err = unix.Mknodat(dir, name, unix.S_IFREG|0o444, 0)
 		case err == nil:
 			var st unix.Stat_t
-			if err = unix.Fstat(fd, &st); err != nil {
-				unix.Close(fd)
-				return -1, err
-			}
-			kind := st.Mode & unix.S_IFMT
-			if kind == unix.S_IFDIR && wantDir && (!force || st.Mode&0o700 == 0o700) || kind == unix.S_IFREG && !wantDir {
+			err = unix.Fstat(fd, &st)
+			if err == nil && usable(st.Mode, wantDir, force) {
 				return fd, nil
 			}
 			unix.Close(fd)
-			if !force {
-				return -1, unix.ENOTDIR
+			if err == nil && !force {
+				err = unix.ENOTDIR
+			}
+			if err != nil {
+				return -1, err
 			}
 			err = unix.Renameat2(dir, name, dir, name+"."+rand.Text(), unix.RENAME_NOREPLACE)
 		}
@@ -325,21 +353,35 @@ func enter(dir int, name string, wantDir, force bool) (int, error) {
 	return -1, unix.EBUSY
 }
 
+// usable reports whether an entry with this mode can be what is mounted on, or passed through.
+func usable(mode uint32, wantDir, force bool) bool {
+	if wantDir {
+		return mode&unix.S_IFMT == unix.S_IFDIR && (!force || mode&0o700 == 0o700)
+	}
+	return mode&unix.S_IFMT == unix.S_IFREG
+}
+
 // pin mounts on itself every directory between one that commands may write and what is hidden
 // or kept inside of it. Else they could move it away, with what is in it, and put their own there.
 func (m mounts) pin() error {
 	done := map[string]bool{}
+	for _, k := range m.Kept {
+		done[k.Path] = true // it is a mount already
+	}
+	writable := func(dir string) bool {
+		return m.Writable || slices.ContainsFunc(m.Kept, func(k subtree) bool { return k.Write && contains(k.Path, dir) })
+	}
 	for _, k := range slices.Concat(m.Hidden, m.Kept) {
 		var between []string
-		for dir := filepath.Dir(k.Path); dir != "/" && m.writes(dir); dir = filepath.Dir(dir) {
+		for dir := filepath.Dir(k.Path); dir != "/" && writable(dir); dir = filepath.Dir(dir) {
 			between = append(between, dir)
 		}
 		for _, dir := range slices.Backward(between) {
-			if done[dir] || slices.ContainsFunc(m.Kept, func(k subtree) bool { return k.Path == dir }) {
+			if done[dir] {
 				continue
 			}
 			done[dir] = true
-			if err := onItself(dir); err != nil {
+			if err := mountOnItself(dir); err != nil {
 				return fmt.Errorf("keep %s in its place: %w", dir, err)
 			}
 		}
@@ -347,18 +389,14 @@ func (m mounts) pin() error {
 	return nil
 }
 
-// writes reports whether commands may change what is in a directory, as far as the rules say.
-func (m mounts) writes(dir string) bool {
-	return m.Writable || slices.ContainsFunc(m.Kept, func(k subtree) bool { return k.Write && contains(k.Path, dir) })
-}
-
-func onItself(dir string) error {
-	at, err := unix.Openat2(unix.AT_FDCWD, dir, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
+func mountOnItself(dir string) error {
+	how := &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
+	at, err := unix.Openat2(unix.AT_FDCWD, dir, how)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(at)
-	tree, err := unix.OpenTree(at, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH)
+	tree, err := cloneTree(at)
 	if err != nil {
 		return err
 	}
@@ -366,8 +404,9 @@ func onItself(dir string) error {
 	return unix.MoveMount(tree, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
 }
 
-// mount puts a subtree back to where it was.
-func (k subtree) mount() error {
+// mount puts a subtree back to where it was: on the name that place made, or where there is none, or it
+// has been covered since, on what its name leads to.
+func (k *subtree) mount(coveredSince bool) (err error) {
 	attr := &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID}
 	if !k.Write {
 		attr.Attr_set |= unix.MOUNT_ATTR_RDONLY
@@ -376,8 +415,7 @@ func (k subtree) mount() error {
 		return fmt.Errorf("mount_setattr %s: %w", k.Path, err)
 	}
 	at := k.at
-	if at < 0 {
-		var err error
+	if at < 0 || coveredSince {
 		if at, err = k.open(); err != nil {
 			return err
 		}
@@ -385,24 +423,6 @@ func (k subtree) mount() error {
 	}
 	if err := unix.MoveMount(k.tree, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH); err != nil {
 		return fmt.Errorf("move_mount %s: %w", k.Path, err)
-	}
-	return nil
-}
-
-// loopback turns on lo, so that tests of servers work.
-func loopback() error {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return fmt.Errorf("loopback: %w", err)
-	}
-	defer unix.Close(fd)
-	lo, err := unix.NewIfreq("lo")
-	if err != nil {
-		return err
-	}
-	lo.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
-	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo); err != nil {
-		return fmt.Errorf("loopback: %w", err)
 	}
 	return nil
 }

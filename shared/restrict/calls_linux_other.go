@@ -1,6 +1,6 @@
 //go:build linux && !amd64 && !arm64
 
-package seccomp
+package restrict
 
 // auditArch 0 says that no filter is made here: a number that is wrong on this
 // processor would forbid, or allow, another call.

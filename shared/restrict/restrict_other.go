@@ -4,6 +4,9 @@ package restrict
 
 import "runtime"
 
+// Private is for Linux.
+func Private() {}
+
 // Self checks the rules and restricts nothing: this platform cannot take rights
 // from a running process. The report says so.
 func Self(r Rules) (Report, error) {

@@ -1,4 +1,4 @@
-package seccomp
+package restrict
 
 import "golang.org/x/sys/unix"
 

@@ -1,4 +1,4 @@
-package seccomp
+package restrict
 
 import (
 	"runtime"
@@ -22,13 +22,13 @@ func TestEveryStepRefusesWhatItSaysAndNothingElse(t *testing.T) {
 	if auditArch == 0 {
 		t.Skip("no system-call filter for " + runtime.GOARCH)
 	}
-	f := New()
+	f := NewFilter()
 	f.Deny(unix.EPERM, 10, 11)
 	f.DenyBits(unix.EACCES, 20, 1, 0b110)
 	f.DenyEqual(unix.EINVAL, 30, 2, 7)
 	f.AllowOnly(unix.EPERM, 40, 0, 0xf, 1, 5)
-	f.When(Notify, 60, Not(0, 0), HighNot(1, 0), Masked(2, 0xf, 3))
-	f.When(Notify, 61, Cond{arg: 0, mask: ^uint32(0), values: []uint32{1, 2}}, Is(1, 9))
+	f.When(Notify, 60, ArgNot(0, 0), ArgHighNot(1, 0), ArgMasked(2, 0xf, 3))
+	f.When(Notify, 61, Arg{arg: 0, mask: ^uint32(0), values: []uint32{1, 2}}, ArgIs(1, 9))
 	f.Deny(unix.ENOSYS, 50)
 	p := f.Program()
 	for _, w := range []struct {
@@ -68,7 +68,7 @@ func TestTheFilterCannotBeWalkedAround(t *testing.T) {
 	if auditArch == 0 {
 		t.Skip("no system-call filter for " + runtime.GOARCH)
 	}
-	f := New()
+	f := NewFilter()
 	f.DenyNamespaces()
 	p := f.Program()
 	for _, w := range []struct {

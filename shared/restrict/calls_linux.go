@@ -1,4 +1,4 @@
-package seccomp
+package restrict
 
 import (
 	"slices"
@@ -38,22 +38,15 @@ var kernelCalls = append([]uintptr{
 	unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_SYSLOG, unix.SYS_VHANGUP,
 }, kernelCallsArch...)
 
-// AttributeCalls change what Landlock leaves alone: modes, owners, times,
+// attributeCalls change what Landlock leaves alone: modes, owners, times,
 // extended attributes.
-func AttributeCalls() []uintptr { return slices.Clone(attributeCalls) }
-
 var attributeCalls = append([]uintptr{
 	unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
 	sysFileSetattr,
 }, slices.Concat(extendedCalls, attributeCallsArch)...)
 
-// SocketCalls make sockets, and bring those that are there to another place.
-func SocketCalls() []uintptr {
-	return []uintptr{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_CONNECT, unix.SYS_BIND, unix.SYS_LISTEN}
-}
-
-// AcceptCalls take a connection from a socket that listens.
-func AcceptCalls() []uintptr { return slices.Clone(acceptCalls) }
+// socketCalls make sockets, and bring those that are there to another place.
+var socketCalls = []uintptr{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_CONNECT, unix.SYS_BIND, unix.SYS_LISTEN}
 
 // OwnerCalls change the owner of a file.
 func OwnerCalls() []Owner { return slices.Clone(ownerCalls) }

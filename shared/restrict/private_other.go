@@ -1,6 +1,0 @@
-//go:build !linux
-
-package restrict
-
-// Private is for Linux.
-func Private() {}
