@@ -65,29 +65,20 @@ func Probe() Report { return Rules{}.Probe() }
 
 // absolute is rules with absolute paths, all of which exist.
 func (r Rules) absolute() (Rules, error) {
-	var err error
-	if r.Read, err = absolute(r.Read); err != nil {
-		return r, err
-	}
-	if r.Write, err = absolute(r.Write); err != nil {
-		return r, err
-	}
-	r.Sockets, err = absolute(r.Sockets)
-	return r, err
-}
-
-func absolute(paths []string) ([]string, error) {
-	var out []string
-	for _, path := range paths {
-		abs, err := filepath.Abs(path)
-		if err == nil {
-			_, err = os.Stat(abs)
+	for _, paths := range []*[]string{&r.Read, &r.Write, &r.Sockets} {
+		var out []string
+		for _, path := range *paths {
+			abs, err := filepath.Abs(path)
+			if err == nil {
+				_, err = os.Stat(abs)
+			}
+			if path == "" || err != nil {
+				return r, fault.New(fault.Misconfigured, "a path that the process should keep cannot be used: "+path,
+					"Create it, or take it out of the configuration").With("path", path).Because(err)
+			}
+			out = append(out, abs)
 		}
-		if path == "" || err != nil {
-			return nil, fault.New(fault.Misconfigured, "a path that the process should keep cannot be used: "+path, "Create it, or take it out of the configuration").
-				With("path", path).Because(err)
-		}
-		out = append(out, abs)
+		*paths = out
 	}
-	return out, nil
+	return r, nil
 }

@@ -287,11 +287,13 @@ func (p promise) part(tried map[string]outcome) Part {
 	case tried == nil:
 		part.Holds, part.Why = true, p.by+" can forbid "+forbidden
 	case saw.escaped != "":
-		part.Why, part.Fix = p.by+" should forbid it, yet "+saw.escaped+" worked", "Do not rely on it; report this with the kernel's version"
+		part.Why = p.by + " should forbid it, yet " + saw.escaped + " worked"
+		part.Fix = "Do not rely on it; report this with the kernel's version"
 	case saw.refused == 0 && saw.already > 0:
 		part.Holds, part.Why = true, "it was forbidden before, and still is"
 	case saw.refused == 0:
-		part.Why, part.Fix = p.by+" is in force, but there was nothing to try it on", "Run the server where something exists that it may not touch"
+		part.Why = p.by + " is in force, but there was nothing to try it on"
+		part.Fix = "Run the server where something exists that it may not touch"
 	default:
 		part.Holds, part.Why = true, fmt.Sprintf("%s forbids %s: all %d attempts were refused", p.by, forbidden, saw.refused)
 	}

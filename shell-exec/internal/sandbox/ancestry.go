@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"maps"
 	"sync"
 	"syscall"
 )
@@ -29,26 +30,7 @@ func (r *relatives) find(all []process, excluded, included func(process) bool) (
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	// Members that are gone are dropped, and sessions in which nobody lives: their numbers may be
-	// given to strangers.
-	living, peopled := map[int]bool{}, map[int]bool{}
-	for _, p := range all {
-		if r.known[p.pid] == p.start {
-			living[p.pid] = true
-		}
-		peopled[p.session] = true
-	}
-	for pid := range r.known {
-		if !living[pid] {
-			delete(r.known, pid)
-		}
-	}
-	for session := range r.sessions {
-		if !peopled[session] {
-			delete(r.sessions, session)
-		}
-	}
-
+	r.forget(all)
 	for grown := true; grown; {
 		grown = false
 		for _, p := range all {
@@ -67,6 +49,20 @@ func (r *relatives) find(all []process, excluded, included func(process) bool) (
 		}
 	}
 	return out
+}
+
+// forget drops members that are gone, and sessions in which nobody lives: their numbers may be
+// given to strangers.
+func (r *relatives) forget(all []process) {
+	living, peopled := map[int]bool{}, map[int]bool{}
+	for _, p := range all {
+		if r.known[p.pid] == p.start {
+			living[p.pid] = true
+		}
+		peopled[p.session] = true
+	}
+	maps.DeleteFunc(r.known, func(pid int, _ uint64) bool { return !living[pid] })
+	maps.DeleteFunc(r.sessions, func(session int, _ bool) bool { return !peopled[session] })
 }
 
 // stopAndSignal is signalAll where the kernel does not end all at once: what is killed is stopped

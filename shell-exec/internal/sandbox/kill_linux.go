@@ -210,10 +210,7 @@ func (d *domain) look(times int) (out []process, err error) {
 			after = d.first - 1
 		}
 		for range times {
-			candidates, err := numbers(after, last)
-			if err == nil {
-				out, err = d.reached(candidates)
-			}
+			out, err = d.reached(after, last)
 			now := newestPID()
 			if err != nil || len(out) > 0 || now == last || times == 1 {
 				return err
@@ -225,26 +222,24 @@ func (d *domain) look(times int) (out []process, err error) {
 	return out, err
 }
 
-// numbers are those of processes and threads after one, up to another, or of all processes if
-// after is -1. To ask the kernel about few numbers is cheaper than to list /proc.
-func numbers(after, last int) (out []int, err error) {
+// reached are the living that the thread, on which this runs, may signal, among those whose numbers were
+// given out after one, up to another; among all if after is -1. To ask the kernel about few numbers is
+// cheaper than to list /proc. This process is none of them, though its threads may always signal each other.
+func (d *domain) reached(after, last int) (out []process, err error) {
 	const few = 512
+	var candidates []int
 	if after < 0 || last < after || last-after > few {
-		return procfs.PIDs()
+		if candidates, err = procfs.PIDs(); err != nil {
+			return nil, err
+		}
+	} else {
+		for pid := after + 1; pid <= last; pid++ {
+			candidates = append(candidates, pid)
+		}
 	}
-	for pid := after + 1; pid <= last; pid++ {
-		out = append(out, pid)
-	}
-	return out, nil
-}
-
-// reached are the living among candidates that the thread, on which this runs, may signal. This
-// process is none of them, though its threads may always signal each other.
-func (d *domain) reached(candidates []int) ([]process, error) {
 	if err := d.prove(); err != nil {
 		return nil, err
 	}
-	var out []process
 	for _, pid := range candidates {
 		watches := d.watchdog != nil && pid == d.watchdog.shell.Pid
 		if pid != unix.Getpid() && !watches && unix.Tgkill(pid, pid, 0) == nil { // threads have no such group

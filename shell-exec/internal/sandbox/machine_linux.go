@@ -29,7 +29,10 @@ type machine struct {
 func (m machine) scoped() bool { return m.landlock >= 6 }
 
 func inspect() machine {
-	m := machine{landlock: restrict.LandlockABI(), seccomp: restrict.HasFilters(), group: ownGroup(), maxPID: number("/proc/sys/kernel/pid_max")}
+	m := machine{
+		landlock: restrict.LandlockABI(), seccomp: restrict.HasFilters(),
+		group: ownGroup(), maxPID: number("/proc/sys/kernel/pid_max"),
+	}
 	m.counted = m.group != "" && shareControllers(m.group) == nil
 
 	// Which processes of this user may this one look into (Yama)? 0: all; 1: its descendants, which

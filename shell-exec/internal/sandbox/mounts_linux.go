@@ -174,12 +174,8 @@ func (m mounts) make(shared map[string]int) error {
 	if err != nil {
 		return err
 	}
-	over := slices.Clone(m.Covers)
-	for _, dir := range scratch() {
-		if _, is := shared[dir]; is {
-			over = append(over, dir)
-		}
-	}
+	own := slices.DeleteFunc(scratch(), func(dir string) bool { return !slices.Contains(dirs, dir) })
+	over := slices.Concat(m.Covers, own)
 	if err := each(kept, func(k *subtree) error { return k.place(over) }); err != nil {
 		return err
 	}

@@ -220,7 +220,7 @@ type lender interface {
 func grants(r Rules, home string, guarded []string) []grant {
 	var out []grant
 	for _, path := range SystemPaths() {
-		out = append(out, except(path, privatePaths())...)
+		out = append(out, except(path, privatePaths)...)
 	}
 	add := func(path string, rights uint64) {
 		held, err := confine.OpenGrant(path, guarded)
@@ -236,7 +236,7 @@ func grants(r Rules, home string, guarded []string) []grant {
 	for _, path := range r.Sockets {
 		add(path, ll.AccessFSResolveUnix)
 	}
-	for _, path := range devicePaths() {
+	for _, path := range devicePaths {
 		out = append(out, grant{path: path, rights: deviceRights})
 	}
 	for _, g := range r.Read {

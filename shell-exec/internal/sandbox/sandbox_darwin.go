@@ -98,9 +98,10 @@ func profile(r Rules, home string, getenv func(string) string) (text string, par
 (allow mach-lookup (global-name "com.apple.system.opendirectoryd.libinfo") (global-name "com.apple.system.notification_center"))
 (allow ipc-posix-sem)
 (allow file-read-metadata)
-(allow file-read* (literal "/") (subpath "/usr") (subpath "/bin") (subpath "/sbin") (subpath "/System") (subpath "/Library") (subpath "/opt")
-  (subpath "/private/etc") (subpath "/private/var/db/timezone") (subpath "/private/var/select") (literal "/dev"))
-(allow file-read* file-write-data (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty") (literal "/dev/random") (literal "/dev/urandom"))
+(allow file-read* (literal "/") (subpath "/usr") (subpath "/bin") (subpath "/sbin") (subpath "/System") (subpath "/Library")
+  (subpath "/opt") (subpath "/private/etc") (subpath "/private/var/db/timezone") (subpath "/private/var/select") (literal "/dev"))
+(allow file-read* file-write-data (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty")
+  (literal "/dev/random") (literal "/dev/urandom"))
 (allow file-ioctl (literal "/dev/tty"))
 `)
 	add := func(kind, rule string, paths []string) {
@@ -118,7 +119,9 @@ func profile(r Rules, home string, getenv func(string) string) (text string, par
 	add("W", "allow file-read* file-write*", r.writable())
 	add("H", "deny file-read* file-write*", paths(r.Hide)) // the last rule that matches counts
 	if r.Network {
-		p.WriteString("(allow network*) (allow system-socket)\n(allow mach-lookup (global-name \"com.apple.dnssd.service\") (global-name \"com.apple.SystemConfiguration.configd\"))\n")
+		p.WriteString(`(allow network*) (allow system-socket)
+(allow mach-lookup (global-name "com.apple.dnssd.service") (global-name "com.apple.SystemConfiguration.configd"))
+`)
 	}
 	return p.String(), params
 }

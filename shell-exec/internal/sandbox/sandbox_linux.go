@@ -55,16 +55,7 @@ func (m machine) sandbox(o Options) (*Sandbox, error) {
 	if os.Getenv(role) != "" { // else a program without Helper would start itself again and again
 		return nil, fault.New(fault.Internal, "this program does not call sandbox.Helper first", "")
 	}
-	// What this process was itself started with, and never knew of, is kept from the commands.
-	const first = 3
-	if unix.CloseRange(first, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) != nil {
-		entries, _ := os.ReadDir("/proc/self/fd") // before Linux 5.11
-		for _, e := range entries {
-			if fd, err := strconv.Atoi(e.Name()); err == nil && fd >= first {
-				unix.CloseOnExec(fd)
-			}
-		}
-	}
+	closeOnExec()
 	removeOldGroups(m.group)
 	session, _ := unix.Getsid(0)
 	s := &Sandbox{
@@ -105,6 +96,20 @@ func (m machine) sandbox(o Options) (*Sandbox, error) {
 		}
 	}
 	return s, nil
+}
+
+// closeOnExec keeps what this process was itself started with, and never knew of, from the commands.
+func closeOnExec() {
+	const first = 3
+	if unix.CloseRange(first, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) == nil {
+		return
+	}
+	entries, _ := os.ReadDir("/proc/self/fd") // before Linux 5.11
+	for _, e := range entries {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd >= first {
+			unix.CloseOnExec(fd)
+		}
+	}
 }
 
 // newInner makes the second layer, which every command enters between fork and exec,

@@ -20,7 +20,8 @@ func (s *Sandbox) Confines() bool { return false }
 func (s *Sandbox) try() Report {
 	var report Report
 	for _, name := range []string{"read", "write", "network", "processes", "kernel"} {
-		report = append(report, Part{Name: name, Why: "Windows cannot keep a program to it", Fix: "Run the server in WSL 2 or in a virtual machine"})
+		const fix = "Run the server in WSL 2 or in a virtual machine"
+		report = append(report, Part{Name: name, Why: "Windows cannot keep a program to it", Fix: fix})
 	}
 	j, err := newJob(Limits{Memory: 1 << 30, Processes: 10}, false)
 	for _, name := range []string{"kill", "limits"} {

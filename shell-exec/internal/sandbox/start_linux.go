@@ -78,29 +78,28 @@ func (s *Sandbox) Start(ctx context.Context, c Command, f Files) (t *Tree, err e
 			return nil, err
 		}
 	}
-	first, err := l.exec(f)
+	files, null, err := f.open()
+	if err != nil {
+		return nil, err
+	}
+	defer null.Close()
+	var first *os.Process
+	if l.group != nil {
+		first, err = l.execInGroup(files)
+	} else {
+		first, err = l.exec(c.Path, c.Args, files)
+	}
 	if err != nil {
 		return nil, err
 	}
 
-	// From here on nothing fails.
-	pid := first.Pid
-	var k killer
-	var guard func()
-	switch l.kind {
-	case byDomain:
-		d := &domain{thread: l.thread, canary: s.canary, first: pid, began: began, maxPID: s.machine.maxPID}
-		k, guard = d, d.guard
-	case bySpace:
-		l.space.thread, l.space.first = l.thread, pid
-		k = l.space
-	case byGroup:
-		l.group.thread = l.thread
-		k, guard = l.group, l.group.guard
-	default:
-		looks := s.machine.landlock > 0 && !l.free
-		k = &ancestry{relatives: newRelatives(pid), thread: l.thread, looks: looks, children: s.children, mark: l.mark}
-	}
+	return l.track(first, began), nil
+}
+
+// track makes the tree of what has begun, has it watched, and lets the supervisor serve it.
+func (l *launch) track(first *os.Process, began time.Time) *Tree {
+	s, pid := l.s, first.Pid
+	k := l.newKiller(pid, began)
 	s.children.locked(func() {
 		s.children.firsts[pid] = true
 		s.children.trees++
@@ -108,20 +107,20 @@ func (s *Sandbox) Start(ctx context.Context, c Command, f Files) (t *Tree, err e
 			s.children.ancestries[a] = true
 		}
 	})
-	t = newTree(first, k, c, nil)
+	t := newTree(first, k, l.c, nil)
 	t.onEnd = func() {
 		s.mu.Lock()
 		delete(s.trees, t)
 		s.mu.Unlock()
 		s.children.locked(func() { s.children.trees-- })
 	}
-	if s.machine.counted && l.kind != byGroup && c.Limits != (Limits{}) {
+	if s.machine.counted && l.kind != byGroup && l.c.Limits != (Limits{}) {
 		t.account.parent = s.machine.group
 	}
 	if l.plan != nil && l.plan.keeper != nil {
 		t.account.keeper = l.plan.keeper // what is in its namespaces ends with it
-	} else if !c.Detached {
-		t.guard = guard
+	} else if g, ok := k.(interface{ guard() }); ok && !l.c.Detached {
+		t.guard = g.guard
 	}
 	s.mu.Lock()
 	s.trees[t] = true
@@ -134,7 +133,23 @@ func (s *Sandbox) Start(ctx context.Context, c Command, f Files) (t *Tree, err e
 	}
 	go t.await(func() { s.children.locked(func() { delete(s.children.firsts, pid) }) })
 	go t.watch()
-	return t, nil
+	return t
+}
+
+// newKiller makes what finds and ends the processes of the command, whose first one has begun.
+func (l *launch) newKiller(first int, began time.Time) killer {
+	switch l.kind {
+	case byDomain:
+		return &domain{thread: l.thread, canary: l.s.canary, first: first, began: began, maxPID: l.s.machine.maxPID}
+	case bySpace:
+		l.space.thread, l.space.first = l.thread, first
+		return l.space
+	case byGroup:
+		l.group.thread = l.thread
+		return l.group
+	}
+	looks := l.s.machine.landlock > 0 && !l.free
+	return &ancestry{relatives: newRelatives(first), thread: l.thread, looks: looks, children: l.s.children, mark: l.mark}
 }
 
 // bind gets the plan of the command and a thread that is bound by it.
@@ -185,33 +200,41 @@ func (l *launch) abandon() {
 const rootKeeps = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID |
 	1<<unix.CAP_KILL | 1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID | 1<<unix.CAP_NET_BIND_SERVICE
 
-// gate lets a shell wait until the group has it before it becomes the command: nothing is ever outside. The
-// kernel's own way to be born in a group is clone3, which the filter does not let pass.
-const gate = `read -r now <&3 && exec "$0" "$@" 3<&-`
-
-// exec starts the first process on the thread, and bounds it.
-func (l *launch) exec(f Files) (p *os.Process, err error) {
-	files, null, err := f.open()
+// execInGroup lets a shell wait until the group has it before it becomes the command: nothing is ever outside.
+// The kernel's own way to be born in a group is clone3, which the filter does not let pass.
+func (l *launch) execInGroup(files []*os.File) (*os.Process, error) {
+	if err := unix.Access(l.c.Path, unix.X_OK); err != nil {
+		return nil, &os.PathError{Op: "exec", Path: l.c.Path, Err: err}
+	}
+	wait, goOn, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	defer null.Close()
-	path, args := l.c.Path, l.c.Args
-	var opened *os.File // what opens the gate
-	if l.group != nil {
-		if err := unix.Access(path, unix.X_OK); err != nil {
-			return nil, &os.PathError{Op: "exec", Path: path, Err: err}
-		}
-		var closed *os.File
-		if closed, opened, err = os.Pipe(); err != nil {
-			return nil, err
-		}
-		defer closed.Close()
-		defer opened.Close()
-		path, args, files = "/bin/sh", append([]string{"sh", "-c", gate, path}, args[1:]...), append(files, closed)
+	defer wait.Close()
+	defer goOn.Close()
+	const gate = `read -r now <&3 && exec "$0" "$@" 3<&-`
+	p, err := l.exec("/bin/sh", append([]string{"sh", "-c", gate, l.c.Path}, l.c.Args[1:]...), append(files, wait))
+	if err != nil {
+		return nil, err
 	}
+	if err = l.group.add(p.Pid); err != nil {
+		err = fmt.Errorf("control group: %w", err)
+	} else {
+		_, err = goOn.WriteString("\n")
+	}
+	if err != nil {
+		_ = p.Kill()
+		_, _ = p.Wait()
+		return nil, err
+	}
+	return p, nil
+}
 
-	attr := &forkexec.Attr{Files: files, Terminal: l.c.Terminal, Dir: l.c.Dir, Ruleset: l.s.inner, Capabilities: rootKeeps, Env: l.c.Env}
+// exec starts the first process on the thread, and bounds it.
+func (l *launch) exec(path string, args []string, files []*os.File) (p *os.Process, err error) {
+	attr := &forkexec.Attr{
+		Files: files, Terminal: l.c.Terminal, Dir: l.c.Dir, Env: l.c.Env, Ruleset: l.s.inner, Capabilities: rootKeeps,
+	}
 	if l.kind == byAncestry {
 		if err := adopt(); err != nil {
 			return nil, err
@@ -249,19 +272,11 @@ func (l *launch) exec(f Files) (p *os.Process, err error) {
 		setLimits(p.Pid, l.c.Limits)
 	}
 	if asked != nil {
-		l.supervisor, err = l.newSupervisor(asked)
-	}
-	if err == nil && l.group != nil {
-		if err = l.group.add(p.Pid); err != nil {
-			err = fmt.Errorf("control group: %w", err)
-		} else {
-			_, err = opened.WriteString("\n")
+		if l.supervisor, err = l.newSupervisor(asked); err != nil {
+			_ = p.Kill()
+			_, _ = p.Wait()
+			return nil, err
 		}
-	}
-	if err != nil {
-		_ = p.Kill()
-		_, _ = p.Wait()
-		return nil, err
 	}
 	return p, nil
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // SystemPaths are what programs need to start. A command may read them, and
@@ -17,75 +18,79 @@ func SystemPaths() []string {
 	}
 }
 
-// privatePaths are below the system's, but not for everybody. The user's rights
+// privatePaths are inside of the system's, but not for everybody. The user's rights
 // keep commands out of them unless the user is root.
-func privatePaths() []string {
-	return []string{
-		"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/security/opasswd",
-		"/etc/ssh", "/etc/ssl/private", "/etc/pki/tls/private", "/etc/pki/private", "/etc/letsencrypt", "/etc/krb5.keytab",
-		"/etc/kubernetes", "/etc/rancher", "/etc/docker", "/etc/wireguard", "/etc/openvpn", "/etc/ipsec.secrets", "/etc/ppp",
-		"/etc/NetworkManager/system-connections", "/etc/wpa_supplicant", "/etc/netplan", "/etc/cloud",
-		"/etc/mysql/debian.cnf", "/etc/exim4/passwd.client", "/etc/postfix/sasl", "/etc/aws", "/etc/boto.cfg",
-	}
+var privatePaths = []string{
+	"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/security/opasswd",
+	"/etc/ssh", "/etc/ssl/private", "/etc/pki/tls/private", "/etc/pki/private", "/etc/letsencrypt", "/etc/krb5.keytab",
+	"/etc/kubernetes", "/etc/rancher", "/etc/docker", "/etc/wireguard", "/etc/openvpn", "/etc/ipsec.secrets", "/etc/ppp",
+	"/etc/NetworkManager/system-connections", "/etc/wpa_supplicant", "/etc/netplan", "/etc/cloud",
+	"/etc/mysql/debian.cnf", "/etc/exim4/passwd.client", "/etc/postfix/sasl", "/etc/aws", "/etc/boto.cfg",
 }
 
 // devicePaths may be read and written. Terminals are not among them: in /dev/pts
 // are those that the person works at.
-func devicePaths() []string {
-	return []string{
-		"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty",
-	}
-}
+var devicePaths = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
 
 // tool is a well-known program of developers.
 type tool struct {
-	name string
 	// at are the folders that hold it in the home directory, without its
 	// credentials: those lie beside them, and a whole folder would hand them out.
-	at []string
-	// moved are variables that may put such a folder elsewhere, and what below it counts.
-	moved map[string][]string
+	at string
+	// moved are variables that may put such a folder elsewhere, and what in it counts; "." is all.
+	moved map[string]string
 	// caches are variables that lead what it writes into another directory.
 	caches map[string]string
 }
 
 // tools are read, never written: what a command puts into a cache would run
 // outside of the sandbox later. ToolEnv gives commands caches of their own.
-func tools() []tool {
-	self := []string{""}
-	return []tool{
-		{"git", []string{".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes"},
-			nil, nil},
-		{"Go", []string{"go/pkg", "go/bin", ".cache/go-build", "sdk", ".config/go/env", ".config/go/telemetry", ".local/go", ".g", ".gvm"},
-			map[string][]string{"GOROOT": self, "GOMODCACHE": self, "GOCACHE": self, "GOPATH": {"pkg", "bin"}, "GOBIN": self},
-			map[string]string{"GOCACHE": "go-build", "GOTELEMETRYDIR": "go-telemetry"}},
-		{"node", []string{".nvm", ".volta/bin", ".volta/tools", ".fnm", ".local/share/fnm", ".nodenv", ".n", ".node", ".bun/bin", ".bun/install", ".deno/bin",
-			".npm/_cacache", ".npm/_npx", ".npm-global", ".npm-packages", ".cache/node", ".cache/node-gyp", ".cache/yarn", ".cache/pnpm", ".cache/deno",
-			".local/share/pnpm", ".yarn/berry/cache", ".cache/ms-playwright"},
-			map[string][]string{"NVM_DIR": self, "VOLTA_HOME": {"bin", "tools"}, "FNM_DIR": self, "PNPM_HOME": self},
-			map[string]string{"npm_config_cache": "npm", "YARN_CACHE_FOLDER": "yarn", "DENO_DIR": "deno", "BUN_INSTALL_CACHE_DIR": "bun"}},
-		{"Python", []string{".pyenv", ".local/lib", ".local/share/uv", ".local/pipx", ".local/share/pipx", ".cache/pip", ".cache/uv", ".cache/pypoetry", ".local/share/virtualenv",
-			".virtualenvs", "miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba", ".conda/pkgs", ".conda/envs", ".rye/shims", ".rye/py"},
-			map[string][]string{"PYENV_ROOT": self, "UV_PYTHON_INSTALL_DIR": self},
-			map[string]string{"PIP_CACHE_DIR": "pip", "UV_CACHE_DIR": "uv", "PYTHONPYCACHEPREFIX": "pycache"}},
-		{"Rust", []string{".rustup", ".cargo/bin", ".cargo/registry", ".cargo/git", ".cargo/env", ".cargo/config.toml", ".cargo/config", ".cache/sccache"},
-			map[string][]string{"RUSTUP_HOME": self, "CARGO_HOME": {"bin", "registry", "git", "env", "config.toml", "config"}},
-			nil},
-		{"Java", []string{".sdkman/candidates", ".jenv", ".m2/repository", ".m2/wrapper", ".gradle/caches", ".gradle/wrapper", ".jdks"},
-			map[string][]string{"JAVA_HOME": self}, nil},
-		{"Ruby", []string{".rbenv", ".rvm", ".gem/ruby", ".local/share/gem/ruby", ".bundle/cache", ".rubies"}, nil, nil},
-		{"others", []string{".local/bin", "bin", ".asdf", ".local/share/mise", ".local/state/nix/profiles", ".nix-profile", ".linuxbrew", ".ghcup", ".cabal/bin", ".opam", ".elan", ".dotnet", ".nuget/packages",
-			".local/share/zinit", ".terminfo", ".cache/ccache", ".ccache"},
-			nil, map[string]string{"CCACHE_DIR": "ccache"}},
-	}
+var tools = []tool{
+	{ // git
+		at: ".gitconfig .config/git/config .config/git/ignore .config/git/attributes",
+	},
+	{ // Go
+		at:     "go/pkg go/bin .cache/go-build sdk .config/go/env .config/go/telemetry .local/go .g .gvm",
+		moved:  map[string]string{"GOROOT": ".", "GOMODCACHE": ".", "GOCACHE": ".", "GOPATH": "pkg bin", "GOBIN": "."},
+		caches: map[string]string{"GOCACHE": "go-build", "GOTELEMETRYDIR": "go-telemetry"},
+	},
+	{ // node
+		at: `.nvm .volta/bin .volta/tools .fnm .local/share/fnm .nodenv .n .node .bun/bin .bun/install .deno/bin
+			.npm/_cacache .npm/_npx .npm-global .npm-packages .cache/node .cache/node-gyp .cache/yarn .cache/pnpm .cache/deno
+			.local/share/pnpm .yarn/berry/cache .cache/ms-playwright`,
+		moved:  map[string]string{"NVM_DIR": ".", "VOLTA_HOME": "bin tools", "FNM_DIR": ".", "PNPM_HOME": "."},
+		caches: map[string]string{"npm_config_cache": "npm", "YARN_CACHE_FOLDER": "yarn", "DENO_DIR": "deno", "BUN_INSTALL_CACHE_DIR": "bun"},
+	},
+	{ // Python
+		at: `.pyenv .local/lib .local/share/uv .local/pipx .local/share/pipx .cache/pip .cache/uv .cache/pypoetry
+			.local/share/virtualenv .virtualenvs miniconda3 anaconda3 miniforge3 mambaforge micromamba .conda/pkgs .conda/envs
+			.rye/shims .rye/py`,
+		moved:  map[string]string{"PYENV_ROOT": ".", "UV_PYTHON_INSTALL_DIR": "."},
+		caches: map[string]string{"PIP_CACHE_DIR": "pip", "UV_CACHE_DIR": "uv", "PYTHONPYCACHEPREFIX": "pycache"},
+	},
+	{ // Rust
+		at:    ".rustup .cargo/bin .cargo/registry .cargo/git .cargo/env .cargo/config.toml .cargo/config .cache/sccache",
+		moved: map[string]string{"RUSTUP_HOME": ".", "CARGO_HOME": "bin registry git env config.toml config"},
+	},
+	{ // Java
+		at:    ".sdkman/candidates .jenv .m2/repository .m2/wrapper .gradle/caches .gradle/wrapper .jdks",
+		moved: map[string]string{"JAVA_HOME": "."},
+	},
+	{ // Ruby
+		at: ".rbenv .rvm .gem/ruby .local/share/gem/ruby .bundle/cache .rubies",
+	},
+	{ // others
+		at: `.local/bin bin .asdf .local/share/mise .local/state/nix/profiles .nix-profile .linuxbrew .ghcup .cabal/bin .opam
+			.elan .dotnet .nuget/packages .local/share/zinit .terminfo .cache/ccache .ccache`,
+		caches: map[string]string{"CCACHE_DIR": "ccache"},
+	},
 }
 
 // toolPaths are the folders of tools that may be read: those in home, and those
 // that this process's environment names.
-func toolPaths(home string, getenv func(string) string) []string {
-	var out []string
-	for _, t := range tools() {
-		for _, at := range t.at {
+func toolPaths(home string, getenv func(string) string) (out []string) {
+	for _, t := range tools {
+		for at := range strings.FieldsSeq(t.at) {
 			if home != "" {
 				out = append(out, filepath.Join(home, at))
 			}
@@ -95,7 +100,7 @@ func toolPaths(home string, getenv func(string) string) []string {
 			if !filepath.IsAbs(dir) || contains(dir, home) {
 				continue // a tool's folder is never a whole home directory
 			}
-			for _, part := range parts {
+			for part := range strings.FieldsSeq(parts) {
 				out = append(out, filepath.Join(dir, part))
 			}
 		}
@@ -114,7 +119,7 @@ func contains(dir, path string) bool {
 // what is worth keeping.
 func ToolEnv(temp, cache string) []string {
 	out := []string{"TMPDIR=" + temp, "TMP=" + temp, "TEMP=" + temp}
-	for _, t := range tools() {
+	for _, t := range tools {
 		for _, name := range slices.Sorted(maps.Keys(t.caches)) {
 			out = append(out, name+"="+filepath.Join(cache, t.caches[name]))
 		}

@@ -281,11 +281,7 @@ func (t *Tree) watch() {
 		}
 		if !guarded && time.Since(born) > guardAfter {
 			guarded = true
-			t.life.RLock()
-			if !t.over && t.guard != nil {
-				t.guard()
-			}
-			t.life.RUnlock()
+			t.startGuard()
 		}
 		if t.exceeds(u) {
 			_ = t.Kill() // what is left is met at the next look
@@ -295,6 +291,14 @@ func (t *Tree) watch() {
 			pause = min(pause, nearLimitPause)
 		}
 		pause = max(pause, min(50*took, maxPause))
+	}
+}
+
+func (t *Tree) startGuard() {
+	t.life.RLock()
+	defer t.life.RUnlock()
+	if !t.over && t.guard != nil {
+		t.guard()
 	}
 }
 

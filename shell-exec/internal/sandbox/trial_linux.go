@@ -27,8 +27,8 @@ const (
 	needTruncate = "Use Linux 6.2 or newer (Landlock ABI 3)"
 	needScope    = "Use Linux 6.12 or newer (Landlock ABI 6, with the fix of its erratum 2)"
 	needSeccomp  = "Use a kernel with CONFIG_SECCOMP_FILTER, on amd64 or arm64"
-	needUserNS   = "Allow user namespaces: sysctl user.max_user_namespaces=1000, and on Ubuntu an AppArmor profile for this program with `userns,` " +
-		"(or kernel.apparmor_restrict_unprivileged_userns=0); in a container, one that may make them"
+	needUserNS   = "Allow user namespaces: sysctl user.max_user_namespaces=1000, and on Ubuntu an AppArmor profile for this program " +
+		"with `userns,` (or kernel.apparmor_restrict_unprivileged_userns=0); in a container, one that may make them"
 	wantUserNS = "Use --sandbox-level 2"
 	tellUs     = "Do not rely on it; report this with the kernel's version"
 )
@@ -175,26 +175,28 @@ func (s *Sandbox) tryActs() (map[string]outcome, error) {
 	if err != nil {
 		return nil, err
 	}
+	connected, err := s.tryInside(t, true)
+	if err != nil {
+		return nil, err
+	}
+	offline, err := s.tryInside(t, false)
+	if err != nil {
+		return nil, err
+	}
 	tried := map[string]outcome{}
-	for _, network := range []bool{true, false} {
-		inside, err := s.tryInside(t, network)
-		if err != nil {
-			return nil, err
+	for part, acts := range outside {
+		inside, o := connected, outcome{}
+		if part == "network" {
+			inside = offline
 		}
-		for part, acts := range outside {
-			if network == (part == "network") {
-				continue
+		for _, name := range acts {
+			if slices.Contains(inside[part], name) {
+				o.escaped = name
+			} else {
+				o.refused++
 			}
-			o := tried[part]
-			for _, name := range acts {
-				if slices.Contains(inside[part], name) {
-					o.escaped = name
-				} else {
-					o.refused++
-				}
-			}
-			tried[part] = o
 		}
+		tried[part] = o
 	}
 	return tried, nil
 }
@@ -251,7 +253,12 @@ func (s *Sandbox) tryInside(t targets, network bool) (worked, error) {
 	}
 	t.Thread = pidOf(l.thread.id)
 	l.c.Env = t.environment()
-	p, err := l.exec(Files{Stdout: in})
+	files, null, err := Files{Stdout: in}.open()
+	if err != nil {
+		return nil, err
+	}
+	defer null.Close()
+	p, err := l.exec(l.c.Path, l.c.Args, files)
 	if err != nil {
 		return nil, err
 	}

@@ -25,8 +25,8 @@ type Attr struct {
 	Dir          string
 	Ruleset      *os.File          // a Landlock layer to enter; nil for none
 	Filter       []unix.SockFilter // a system-call filter, on top of that of the thread; nil for none
-	Listener     *os.File          // a socket that the filter's listener is sent through: whoever holds the other end answers; nil for none
-	Patient      bool              // signals wait until a call that is being answered is (Linux 5.19; before that it returns EINTR, or begins again)
+	Listener     *os.File          // a socket that the filter's listener is sent through, to the process that answers; nil for none
+	Patient      bool              // signals wait until a call was answered (Linux 5.19; before that it returns EINTR, or begins again)
 	Limits       []Limit
 	Env          []string
 }

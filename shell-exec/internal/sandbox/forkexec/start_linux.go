@@ -56,6 +56,18 @@ type child struct {
 	errno syscall.Errno
 }
 
+// message brings one descriptor (SCM_RIGHTS).
+type message struct {
+	head    unix.Msghdr
+	part    unix.Iovec
+	byte    byte
+	control struct {
+		head unix.Cmsghdr
+		fd   int32
+		_    int32
+	}
+}
+
 type namespace struct{ fd, kind uintptr }
 
 const waitKillable = 1 << 5 // SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
@@ -79,15 +91,22 @@ const (
 	exec
 )
 
-func (s stage) String() string {
-	return [...]string{"clone", "setns", "clone", "setsid", "capset", "prctl", "dup3", "ioctl", "prlimit", "chdir", "landlock_restrict_self", "seccomp", "sendmsg", "exec"}[s]
+// calls are the system calls that fail at a stage.
+var calls = [...]string{
+	forking: "clone", entering: "setns", again: "clone", session: "setsid", capabilities: "capset", death: "prctl", files: "dup3",
+	terminal: "ioctl", limits: "prlimit", directory: "chdir", landlock: "landlock_restrict_self", filter: "seccomp",
+	listener: "sendmsg", exec: "exec",
 }
 
 // Start starts the program on the calling thread. An *os.PathError says in Op what the child
 // could not do; "exec" and "chdir" are about the path in it.
 func Start(path string, args []string, a *Attr) (*os.Process, error) {
 	c, moved, err := a.child(path, args)
-	defer closeAll(moved)
+	defer func() {
+		for _, fd := range moved {
+			unix.Close(fd)
+		}
+	}()
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +127,7 @@ func Start(path string, args []string, a *Attr) (*os.Process, error) {
 		if c.stage == directory {
 			about = a.Dir
 		}
-		return nil, &os.PathError{Op: c.stage.String(), Path: about, Err: c.errno}
+		return nil, &os.PathError{Op: calls[c.stage], Path: about, Err: c.errno}
 	}
 	return os.FindProcess(int(pid))
 }
@@ -162,18 +181,20 @@ func (a *Attr) child(path string, args []string) (c *child, moved []int, err err
 	}
 	if a.Listener != nil {
 		c.listening, c.socket = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, above(int(a.Listener.Fd()))
-		c.message.make()
+		m := &c.message
+		m.part.Base = &m.byte
+		m.part.SetLen(1)
+		m.head.Iov = &m.part
+		m.head.SetIovlen(1)
+		m.control.head.Level, m.control.head.Type = unix.SOL_SOCKET, unix.SCM_RIGHTS
+		m.control.head.SetLen(unix.CmsgLen(4))
+		m.head.Control = (*byte)(unsafe.Pointer(&m.control))
+		m.head.SetControllen(unix.CmsgSpace(4))
 		if a.Patient {
 			c.patient = waitKillable
 		}
 	}
 	return c, moved, err
-}
-
-func closeAll(fds []int) {
-	for _, fd := range fds {
-		unix.Close(fd)
-	}
 }
 
 // fork follows syscall.forkAndExecInChild1: the child works in this frame until it
@@ -297,38 +318,18 @@ func (c *child) fork() (pid, errno uintptr) {
 	// The listener was one more descriptor, and what this process has open counts until exec.
 	c.stage = limits
 	for i = 0; i < len(c.limits); i++ {
-		if _, _, e = syscall.RawSyscall6(syscall.SYS_PRLIMIT64, 0, uintptr(c.limits[i].Resource), uintptr(unsafe.Pointer(&c.limits[i].Rlimit)), 0, 0, 0); e != 0 {
+		_, _, e = syscall.RawSyscall6(syscall.SYS_PRLIMIT64, 0, uintptr(c.limits[i].Resource),
+			uintptr(unsafe.Pointer(&c.limits[i].Rlimit)), 0, 0, 0)
+		if e != 0 {
 			goto failed
 		}
 	}
 	c.stage = exec
-	_, _, e = syscall.RawSyscall(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(c.path)), uintptr(unsafe.Pointer(&c.argv[0])), uintptr(unsafe.Pointer(&c.envv[0])))
+	_, _, e = syscall.RawSyscall(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(c.path)),
+		uintptr(unsafe.Pointer(&c.argv[0])), uintptr(unsafe.Pointer(&c.envv[0])))
 failed:
 	c.errno = e
 	for {
 		_, _, _ = syscall.RawSyscall(syscall.SYS_EXIT, 253, 0, 0)
 	}
-}
-
-// message brings one descriptor (SCM_RIGHTS).
-type message struct {
-	head    unix.Msghdr
-	part    unix.Iovec
-	byte    byte
-	control struct {
-		head unix.Cmsghdr
-		fd   int32
-		_    int32
-	}
-}
-
-func (m *message) make() {
-	m.part.Base = &m.byte
-	m.part.SetLen(1)
-	m.head.Iov = &m.part
-	m.head.SetIovlen(1)
-	m.control.head.Level, m.control.head.Type = unix.SOL_SOCKET, unix.SCM_RIGHTS
-	m.control.head.SetLen(unix.CmsgLen(4))
-	m.head.Control = (*byte)(unsafe.Pointer(&m.control))
-	m.head.SetControllen(unix.CmsgSpace(4))
 }
