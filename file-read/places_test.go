@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/multiollama/mcp-server/file-read/internal/milestones"
+	"github.com/multiollama/mcp-server/file-read/internal/lines"
 )
 
 // inAnHour is a clock to which every file here has lain still for long.
@@ -33,7 +33,7 @@ func TestALargeFileReadsTheSameWithMilestones(t *testing.T) {
 			t.Fatal(err)
 		}
 		near := *plain
-		near.places = milestones.New(inAnHour)
+		near.places = lines.NewLineIndex(inAnHour)
 		for range 2 { // counted, then remembered
 			for _, in := range []readIn{
 				{Offset: 1}, {Offset: 2, Limit: 3}, {Offset: 700}, {Offset: 656, Limit: 1}, {Offset: 60_000, Limit: 5000}, {Offset: 117_900, Limit: 10},
@@ -52,7 +52,7 @@ func TestALargeFileReadsTheSameWithMilestones(t *testing.T) {
 
 func TestALargeFileThatChangesIsReadAsItIsNow(t *testing.T) {
 	r, dir := readerOf(t)
-	r.places = milestones.New(inAnHour)
+	r.places = lines.NewLineIndex(inAnHour)
 	path := filepath.Join(dir, "log")
 	content := numbers(100_000)
 	write := func(at int64, b []byte) {

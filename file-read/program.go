@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/multiollama/mcp-server/file-read/internal/lines"
 	"github.com/multiollama/mcp-server/file-read/internal/match"
-	"github.com/multiollama/mcp-server/file-read/internal/milestones"
 	"github.com/multiollama/mcp-server/shared/command"
 	"github.com/multiollama/mcp-server/shared/restrict"
 	"github.com/multiollama/mcp-server/shared/settings"
@@ -54,7 +54,7 @@ func open(_ context.Context, s *settings.Set, own command.Own) (*command.Service
 		indexing: indexing,
 		maxBytes: int(s.Size("max-read-bytes")),
 		media:    s.List("allow-mime"),
-		places:   milestones.New(time.Now),
+		places:   lines.NewLineIndex(time.Now),
 		buffers:  new(match.Buffers),
 	}
 	return &command.Service{

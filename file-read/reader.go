@@ -7,7 +7,6 @@ import (
 
 	"github.com/multiollama/mcp-server/file-read/internal/lines"
 	"github.com/multiollama/mcp-server/file-read/internal/match"
-	"github.com/multiollama/mcp-server/file-read/internal/milestones"
 	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/text"
 )
@@ -28,21 +27,21 @@ type reader struct {
 	indexing *indexing
 	media    []string // MIME types of binaries that may be read: "image/png", "image/*", "*/*"
 
-	places  *milestones.Memory // where lines lie in large files; nil: not remembered
+	places  *lines.LineIndex // where lines lie in large files; nil: not remembered
 	buffers *match.Buffers     // of searches; nil: each call has its own
 }
 
 // placeBefore is a place before that line, where one is worth its while: in a large file
 // that is read where it lies.
 func (r *reader) placeBefore(ctx context.Context, p confine.Path, f *confine.Reader, enc text.Encoding, line int64) (lines.Place, error) {
-	if r.places == nil || line <= 1 || f.Size() <= milestones.Worthless || !enc.IsUTF8() {
+	if r.places == nil || line <= 1 || f.Size() <= lines.MinIndexed || !enc.IsUTF8() {
 		return lines.Place{}, nil
 	}
 	again := func() (confine.Stamp, error) {
 		now, err := p.Stat()
 		return now.Stamp, err
 	}
-	return r.places.Before(ctx, milestones.File{ReaderAt: f, Stamp: f.Stamp(), Again: again}, line)
+	return r.places.Before(ctx, lines.File{ReaderAt: f, Stamp: f.Stamp(), Again: again}, line)
 }
 
 // mayRead says whether a binary of this MIME type was allowed by the operator.

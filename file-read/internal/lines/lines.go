@@ -1,8 +1,8 @@
 // Package lines cuts windows of whole lines out of a text of any size: from the
 // start, from the end, or from the middle.
 //
-// It refuses to hold more than a window in memory, to open anything (it reads
-// what it is given and never imports os), and to lose a byte silently: windows
+// It never holds more than a window in memory, never opens anything (it reads
+// what it is given and does not import os), and never loses a byte silently: windows
 // put together are the text again, and a line that was too long says by how
 // much it was cut. The text is UTF-8, or any encoding in which the byte 0x0A is
 // a line feed and nothing else. Carriage returns stay where they are; a line
@@ -38,8 +38,8 @@ type Want struct {
 	Limit    int   // lines; 0 is no limit
 	MaxBytes int   // bytes of content; 0 is DefaultMaxBytes
 	MaxLine  int   // bytes kept of one line, without its line end; 0 is DefaultMaxLine; never more than MaxBytes
-	// From is a place that is known: Read reads nothing before it. One that is not before
-	// the lines wanted, as the zero Place, is of no use and changes nothing.
+	// From is a place that is known, see [LineIndex]: Read reads nothing before it. One
+	// that is not before the lines wanted, as the zero Place, changes nothing.
 	From Place
 }
 
@@ -69,7 +69,7 @@ type sizes struct {
 	countAll          int64
 }
 
-func usual() sizes { return sizes{block: block, near: near, ring: ringSize, countAll: countAll} }
+var defaultSizes = sizes{block: block, near: near, ring: ringSize, countAll: countAll}
 
 // Read finds a window in the first size bytes of r. It reads no more than it
 // must: up to the end of the window going forward, back from the end for a
@@ -79,7 +79,7 @@ func usual() sizes { return sizes{block: block, near: near, ring: ringSize, coun
 // ends at size. Errors are those of r, of ctx, and fault.ParamInvalid for a
 // want that makes no sense.
 func Read(ctx context.Context, r io.ReaderAt, size int64, w Want) (Window, error) {
-	return usual().read(ctx, r, size, w)
+	return defaultSizes.read(ctx, r, size, w)
 }
 
 // ReadStream is Read where there is no way to seek: text decoded from another
@@ -87,7 +87,7 @@ func Read(ctx context.Context, r io.ReaderAt, size int64, w Want) (Window, error
 // most; if the lines asked for are more than that, it fails with
 // fault.LimitReached. Total and a positive Start are then always known.
 func ReadStream(ctx context.Context, r io.Reader, w Want) (Window, error) {
-	return usual().readStream(ctx, r, w)
+	return defaultSizes.readStream(ctx, r, w)
 }
 
 // checked fills in the defaults, or says what is wrong.

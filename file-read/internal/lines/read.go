@@ -27,9 +27,26 @@ func (z sizes) read(ctx context.Context, r io.ReaderAt, size int64, w Want) (Win
 	}
 	t := &text{r, size, make([]byte, max(0, min(int64(room), size)))}
 	if w.Offset < 0 {
-		at, line, err = t.fromEnd(ctx, -w.Offset, size <= z.countAll)
-		if err != nil {
+		if at, err = t.fromEnd(ctx, -w.Offset); err != nil {
 			return Window{}, err
+		}
+		switch {
+		case at == 0:
+			line = 1
+		case size > z.countAll:
+			line = w.Offset
+		default: // count the lines before it
+			for pos := int64(0); pos < at; {
+				b, err := t.block(ctx, pos, at)
+				if err != nil {
+					return Window{}, err
+				}
+				if len(b) == 0 {
+					break
+				}
+				line += int64(bytes.Count(b, newline))
+				pos += int64(len(b))
+			}
 		}
 		w.Offset = line
 	}
@@ -56,13 +73,13 @@ func (z sizes) read(ctx context.Context, r io.ReaderAt, size int64, w Want) (Win
 
 // blockEnd is where the block ends that pos is in, or at the end of. No read goes beyond
 // it, and a text that ends in it is read to its end: from wherever the reading began, so
-// that a place that is known does not decide whether Total is.
+// that Total does not depend on Want.From.
 func (z sizes) blockEnd(pos int64) int64 {
 	b := int64(z.block)
 	return (pos + b - 1) / b * b
 }
 
-// block reads from pos to end, as much as the buffer holds; nothing at the end of the
+// block reads from pos to end, as much as fits in the buffer; nothing at the end of the
 // text.
 func (t *text) block(ctx context.Context, pos, end int64) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
@@ -79,30 +96,15 @@ func (t *text) block(ctx context.Context, pos, end int64) ([]byte, error) {
 	return t.buf[:got], nil
 }
 
-// fromEnd finds where the n-th line from the end begins, and its number: from
-// the start if the search got there or numbered is set, else -n.
-func (t *text) fromEnd(ctx context.Context, n int64, numbered bool) (at, line int64, err error) {
-	at, err = t.back(ctx, n)
-	if err != nil || at == 0 {
-		return 0, 1, err
-	}
-	if !numbered {
-		return at, -n, nil
-	}
-	line, err = t.lineAt(ctx, at)
-	return at, line, err
-}
-
-// back is where the n-th line from the end begins, 0 if there are fewer. The
+// fromEnd is where the n-th line from the end begins, 0 if there are fewer. The
 // line feed that ends the text begins no line.
-func (t *text) back(ctx context.Context, n int64) (int64, error) {
+func (t *text) fromEnd(ctx context.Context, n int64) (int64, error) {
 	for end := t.size - 1; end > 0; {
 		from := max(0, end-int64(len(t.buf)))
-		b, err := t.block(ctx, from, t.size)
+		b, err := t.block(ctx, from, end)
 		if err != nil {
 			return 0, err
 		}
-		b = b[:min(int64(len(b)), end-from)]
 		if c := int64(bytes.Count(b, newline)); c < n {
 			n -= c
 			end = from
@@ -114,22 +116,4 @@ func (t *text) back(ctx context.Context, n int64) (int64, error) {
 		return from + int64(bytes.LastIndexByte(b, '\n')) + 1, nil
 	}
 	return 0, nil
-}
-
-// lineAt is the number of the line that begins at at.
-func (t *text) lineAt(ctx context.Context, at int64) (int64, error) {
-	line := int64(1)
-	for pos := int64(0); pos < at; {
-		b, err := t.block(ctx, pos, t.size)
-		if err != nil {
-			return 0, err
-		}
-		if len(b) == 0 {
-			break
-		}
-		b = b[:min(int64(len(b)), at-pos)]
-		line += int64(bytes.Count(b, newline))
-		pos += int64(len(b))
-	}
-	return line, nil
 }

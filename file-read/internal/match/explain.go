@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp/syntax"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -37,8 +38,8 @@ var foreign = []feature{
 	{"?+", "a possessive repetition", "Use a single ?: matching is linear in time anyway"},
 }
 
-// plainly has the kinds of mistakes in words. The fragment follows.
-var plainly = map[syntax.ErrorCode]string{
+// mistakes are the kinds of mistakes in words. The fragment follows.
+var mistakes = map[syntax.ErrorCode]string{
 	syntax.ErrInvalidCharClass:      "the character class is not valid",
 	syntax.ErrInvalidCharRange:      "there is no such character range or class",
 	syntax.ErrInvalidEscape:         "there is no such escape",
@@ -62,50 +63,55 @@ func explain(expr string, err error) error {
 	if !ok {
 		return fault.New(fault.ParamInvalid, "the pattern is not a regular expression", "").Because(err)
 	}
-	at, fragment := place(expr, bad)
-	msg := fmt.Sprintf("the pattern is not a regular expression: %s, at character %d: %s", plainly[bad.Code], number(expr, at), strconv.Quote(short(fragment)))
-	do := "Write a backslash before characters that stand for themselves, or search for fixed text"
-	if f, ok := foreignAt(expr[at:]); ok {
-		msg = fmt.Sprintf("the pattern uses %s (at character %d), which RE2 does not have", f.name, number(expr, at))
-		do = f.instead
-	}
-	return fault.New(fault.ParamInvalid, msg, do).With("at", number(expr, at)).Because(err)
-}
-
-// place is the byte where the mistake is, and the text from there.
-func place(expr string, bad *syntax.Error) (int, string) {
+	at, fragment := max(0, strings.Index(expr, bad.Expr)), bad.Expr
 	switch bad.Code {
 	case syntax.ErrMissingParen, syntax.ErrUnexpectedParen:
-		at := oddParen(expr)
-		return at, expr[at:]
+		at = unmatchedParen(expr)
+		fragment = expr[at:]
 	case syntax.ErrTrailingBackslash:
-		return len(expr) - 1, `\`
+		at, fragment = len(expr)-1, `\`
 	}
-	return max(0, strings.Index(expr, bad.Expr)), bad.Expr
+	const limit = 40 // bytes of the expression that are quoted
+	if len(fragment) > limit {
+		fragment = strings.ToValidUTF8(fragment[:limit], "") + "…"
+	}
+	character := utf8.RuneCountInString(expr[:at]) + 1
+	msg := fmt.Sprintf("the pattern is not a regular expression: %s, at character %d: %s", mistakes[bad.Code], character, strconv.Quote(fragment))
+	do := "Write a backslash before characters that stand for themselves, or search for fixed text"
+	rest := expr[at:]
+	i := slices.IndexFunc(foreign, func(f feature) bool { return strings.HasPrefix(rest, f.spelling) })
+	var f feature
+	switch {
+	case i >= 0:
+		f = foreign[i]
+	case len(rest) > 1 && rest[0] == '\\' && '1' <= rest[1] && rest[1] <= '9':
+		f = feature{rest[:2], "a backreference", "Spell the repeated text out"}
+	}
+	if f.name != "" {
+		msg = fmt.Sprintf("the pattern uses %s (at character %d), which RE2 does not have", f.name, character)
+		do = f.instead
+	}
+	return fault.New(fault.ParamInvalid, msg, do).With("at", character).Because(err)
 }
 
-// foreignAt is the feature that another engine would see at the start of rest.
-func foreignAt(rest string) (feature, bool) {
-	for _, f := range foreign {
-		if strings.HasPrefix(rest, f.spelling) {
-			return f, true
-		}
-	}
-	if len(rest) > 1 && rest[0] == '\\' && '1' <= rest[1] && rest[1] <= '9' {
-		return feature{rest[:2], "a backreference", "Spell the repeated text out"}, true
-	}
-	return feature{}, false
-}
-
-// oddParen is the byte of the first parenthesis without a partner.
-func oddParen(expr string) int {
+// unmatchedParen is the byte of the first parenthesis without a partner.
+func unmatchedParen(expr string) int {
 	var open []int
 	for i := 0; i < len(expr); i++ {
 		switch expr[i] {
 		case '\\':
 			i++
-		case '[':
-			i = afterClass(expr, i)
+		case '[': // on to the ] that closes the class
+			i++
+			if strings.HasPrefix(expr[i:], "^") {
+				i++
+			}
+			for first := true; i < len(expr) && (first || expr[i] != ']'); i++ {
+				first = false
+				if expr[i] == '\\' {
+					i++
+				}
+			}
 		case '(':
 			open = append(open, i)
 		case ')':
@@ -119,32 +125,4 @@ func oddParen(expr string) int {
 		return 0
 	}
 	return open[len(open)-1]
-}
-
-// afterClass is the byte of the ] that closes the class that begins at i.
-func afterClass(expr string, i int) int {
-	j := i + 1
-	if strings.HasPrefix(expr[j:], "^") {
-		j++
-	}
-	for first := true; j < len(expr) && (first || expr[j] != ']'); j++ {
-		first = false
-		if expr[j] == '\\' {
-			j++
-		}
-	}
-	return min(j, len(expr)-1)
-}
-
-// number is that of the character at byte i, from 1.
-func number(expr string, i int) int {
-	return utf8.RuneCountInString(expr[:i]) + 1
-}
-
-func short(fragment string) string {
-	const limit = 40
-	if len(fragment) <= limit {
-		return fragment
-	}
-	return strings.ToValidUTF8(fragment[:limit], "") + "…"
 }

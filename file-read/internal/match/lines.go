@@ -2,15 +2,18 @@ package match
 
 import (
 	"bytes"
+	"context"
 	"unicode/utf8"
-
-	"github.com/multiollama/mcp-server/file-read/internal/scan"
 )
 
 // blocks searches line by line, one block of lines after the other.
-func (s *search) blocks() error {
-	for !s.satisfied() {
-		if err := s.ctx.Err(); err != nil {
+func (s *search) blocks(ctx context.Context) error {
+	for {
+		s.settle()
+		if s.stop && s.owed == len(s.res.Hits) {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
 			return err
 		}
 		block, whole, err := s.in.next()
@@ -18,65 +21,51 @@ func (s *search) blocks() error {
 			return err
 		}
 		if !whole || s.at > 0 {
-			block = s.long(block, whole)
+			block = s.long(ctx, block, whole)
 		}
-		s.lines(block)
+		s.lines(ctx, block)
 	}
-	return nil
 }
 
 // lines takes the hits of a block of whole lines.
-func (s *search) lines(block []byte) {
+func (s *search) lines(ctx context.Context, block []byte) {
 	s.serve(block)
 	s.look.begin(block)
-	if s.w.CountOnly {
-		s.count(len(block))
-		return
-	}
 	from, counted := 0, 0
 	for !s.stop && from < len(block) {
-		found, ok := s.look.next(s.ctx, from)
+		found, ok := s.look.next(ctx, from)
 		if !ok {
 			break
 		}
-		m := s.hit(block, from, found)
-		s.line += int64(bytes.Count(block[counted:m.start], lineFeed))
-		counted = m.start
-		s.take(block, m)
-		from = m.end + 1
-	}
-	if !s.stop {
-		s.line += int64(bytes.Count(block[counted:], lineFeed))
-		s.remember(block)
-	}
-}
-
-// count counts hits only: neither where they begin nor in which line they are is
-// wanted.
-func (s *search) count(size int) {
-	for from := 0; from < size && !s.stop; {
-		m, ok := s.look.next(s.ctx, from)
-		if !ok {
-			return
+		from = found.end + 1
+		if s.w.CountOnly { // neither where hits begin nor their line numbers are wanted
+			s.res.Lines++
+			s.stop = s.w.FirstOnly
+			continue
 		}
-		s.res.Lines++
-		s.stop = s.w.FirstOnly
-		from = m.end + 1
+		start := counted + lastLineFeed(block[counted:found.at]) + 1
+		m := span{start, found.end, found.at}
+		if !found.begins {
+			m.at = start // without a match in this line the context has ended
+			if loc := s.p.find(ctx, s.p.whole, block[start:m.end]); loc != nil {
+				m.at += loc[0]
+			}
+		}
+		s.line += int64(bytes.Count(block[counted:start], lineFeed))
+		counted = start
+		s.take(block, m)
 	}
-}
-
-// hit is the line of a sighting, and where the match begins in it. The line begins
-// at or after from.
-func (s *search) hit(block []byte, from int, found sighting) span {
-	m := span{startOfLine(block, from, found.at), found.end, found.at}
-	if found.begins {
-		return m
+	if s.stop || s.w.CountOnly {
+		return
 	}
-	m.at = m.start
-	if loc := s.p.find(s.ctx, s.p.whole, block[m.start:m.end]); loc != nil {
-		m.at += loc[0]
+	s.line += int64(bytes.Count(block[counted:], lineFeed))
+	if s.w.Context > 0 && len(block) > 0 { // the last lines, for hits at the start of the next block
+		end := len(block)
+		if block[end-1] != '\n' {
+			end++ // linesBefore counts back from behind a line feed
+		}
+		s.before = s.linesBefore(block, end)
 	}
-	return m // without a match the context has ended
 }
 
 // stepEnd is the end of a line, its line feed excluded, at most step bytes from
@@ -99,7 +88,7 @@ func lineAround(block []byte, at int) span {
 // startOfLine is where the line that byte at is in begins, which is not before
 // from.
 func startOfLine(block []byte, from, at int) int {
-	return from + scan.LastLF(block[from:at]) + 1
+	return from + lastLineFeed(block[from:at]) + 1
 }
 
 func endOfLine(block []byte, at int) int {
@@ -110,13 +99,13 @@ func endOfLine(block []byte, at int) int {
 }
 
 // long looks at a part of a line that does not fit in the buffer: the whole
-// block, or with whole what there is of it up to the end of the line. It gives
+// block, or with whole what there is of it up to the end of the line. It returns
 // the lines after it.
-func (s *search) long(block []byte, whole bool) (rest []byte) {
+func (s *search) long(ctx context.Context, block []byte, whole bool) (rest []byte) {
 	s.res.Windowed = true
 	piece := block
 	if whole {
-		end := lineAround(block, 0).end
+		end := endOfLine(block, 0)
 		piece, rest = block[:end], block[min(end+1, len(block)):]
 	}
 	if s.at == 0 {
@@ -127,32 +116,35 @@ func (s *search) long(block []byte, whole bool) (rest []byte) {
 	if !whole {
 		back = wordBorder(piece[:back-overlap])
 	}
-	s.known = s.known || s.piece(piece, whole, back)
+	s.matched = s.matched || s.piece(ctx, piece, whole, back)
 	switch {
 	case whole:
-		s.line, s.at, s.known = s.line+1, 0, false
-		s.rememberLine(s.begun)
-	case s.known:
+		s.line, s.at, s.matched = s.line+1, 0, false
+		if s.w.Context > 0 {
+			s.before = append(s.before, s.begun)
+			s.before = s.before[max(0, len(s.before)-s.w.Context):]
+		}
+	case s.matched:
 		s.at += int64(len(piece))
 	default:
-		s.in.keep(len(piece) - back)
+		s.in.used -= len(piece) - back // the rest is part of the next block too
 		s.at += int64(back)
 	}
 	return rest
 }
 
-// piece takes a hit in a part of a line, and says whether there is one. A match
+// piece takes a hit in a part of a line, and reports whether there is one. A match
 // that the end of the window may have changed is left for the next one, which
 // begins at back.
-func (s *search) piece(piece []byte, ends bool, back int) bool {
+func (s *search) piece(ctx context.Context, piece []byte, ends bool, back int) bool {
 	if !ends {
 		piece = piece[:wordBorder(piece)-1]
 	}
 	if s.stop || !s.p.mayMatch(piece, 0) || !s.look.mayMatch(piece) {
 		return false
 	}
-	loc := s.p.find(s.ctx, s.p.pieces[pieceOf(s.at == 0, ends)], piece)
-	if loc == nil || s.ctx.Err() != nil {
+	loc := s.p.find(ctx, s.p.pieces[pieceOf(s.at == 0, ends)], piece)
+	if loc == nil || ctx.Err() != nil {
 		return false
 	}
 	if !ends && loc[1] == len(piece) && loc[0] >= back {
@@ -168,15 +160,12 @@ func (s *search) piece(piece []byte, ends bool, back int) bool {
 // Where a word is longer than the overlap it is some border of a character.
 func wordBorder(b []byte) int {
 	for i := len(b); i > len(b)-overlap; i-- {
-		if c := b[i-1]; c < utf8.RuneSelf && !isWord(c) {
+		c := b[i-1]
+		if c < utf8.RuneSelf && c != '_' && !isLetter(rune(c)) && (c < '0' || c > '9') {
 			return i
 		}
 	}
 	return borderBefore(b, len(b)-1)
-}
-
-func isWord(c byte) bool {
-	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
 // borderBefore is where the character that byte i is in begins.

@@ -4,10 +4,9 @@ import (
 	"context"
 
 	"github.com/multiollama/mcp-server/file-read/internal/dfa"
-	"github.com/multiollama/mcp-server/file-read/internal/scan"
 )
 
-// lookout goes through the lines of blocks that match, in order. It goes one of
+// lookout goes through the lines of blocks that match, in order. It does so in one of
 // three ways, and changes over from one to another where that is faster:
 //
 //   - from one place that the seeker finds to the next: only lines with one are
@@ -18,10 +17,10 @@ type lookout struct {
 	p       *Pattern
 	machine *dfa.Machine // nil before it is needed
 
-	block  []byte
-	places []int // in lines before ahead that the machine found
-	told   int   // of which so many have been told
-	ahead  int   // what the machine has been run over
+	block    []byte
+	places   []int // in lines before ahead that the machine found
+	returned int   // how many of them next has returned
+	ahead    int   // what the machine has been run over
 
 	// What the seeker's places cost, and what they spared, both in bytes that the
 	// machine would have looked at in that time; and while they cost too much,
@@ -31,29 +30,46 @@ type lookout struct {
 
 // Costs in bytes that the machine looks at in the time.
 const (
-	missCost = 14  // of a place where a literal only seemed to be
+	missCost = 14  // of a place that only looked like a literal
 	lineCost = 100 // of a line that is looked at in vain
 	byteCost = 3   // and of each of its bytes
 
 	forgetting = 1 << 20 // after so many bytes spared what was before counts half
 )
 
-// begin goes on with another block.
+// begin continues with another block.
 func (l *lookout) begin(block []byte) {
-	l.block, l.ahead, l.told, l.places = block, 0, 0, l.places[:0]
+	l.block, l.ahead, l.returned, l.places = block, 0, 0, l.places[:0]
 }
 
-// next is the first matching line at or after from, which is where a line
-// begins. What it answers when ctx has ended means nothing.
+// next is the first matching line at or after from, which is where a line begins. The
+// result is not valid when ctx has ended.
 func (l *lookout) next(ctx context.Context, from int) (sighting, bool) {
 	for from < len(l.block) && ctx.Err() == nil {
 		var m sighting
 		var ok bool
 		switch {
-		case l.told < len(l.places) || l.machineAlone():
-			m, from, ok = l.byMachine(ctx, from)
-		case l.p.seek.none():
-			m, from, ok = l.byRegexp(ctx, from)
+		case l.returned < len(l.places):
+			at := l.places[l.returned]
+			l.returned++
+			m, ok = sighting{at: at, end: endOfLine(l.block, at)}, true
+			if l.p.prog.Approximate() {
+				line := l.block[startOfLine(l.block, from, at):m.end]
+				if l.unsure(line) && l.p.find(ctx, l.p.whole, line) == nil {
+					from, ok = m.end+1, false
+				}
+			}
+		case (l.alone > 0 || l.p.seek.none()) && l.works():
+			from = l.run(from)
+		case l.p.seek.none(): // by the regexp package, over as many lines at once as one step allows
+			end := stepEnd(l.block, from, l.p.step)
+			loc := l.p.find(ctx, l.p.whole, l.block[from:end])
+			if loc == nil {
+				from = end + 1
+				continue
+			}
+			at := from + loc[0]
+			m, ok = sighting{at: at, end: endOfLine(l.block, at)}, true
 		default:
 			m, from, ok = l.bySeeker(ctx, from)
 		}
@@ -64,12 +80,7 @@ func (l *lookout) next(ctx context.Context, from int) (sighting, bool) {
 	return sighting{}, false
 }
 
-// machineAlone says that the machine is run without the seeker.
-func (l *lookout) machineAlone() bool {
-	return (l.alone > 0 || l.p.seek.none()) && l.works()
-}
-
-// works says that there is a machine that has not given up.
+// works reports whether there is a machine that has not given up.
 func (l *lookout) works() bool {
 	if l.machine == nil && l.p.prog != nil {
 		l.machine = l.p.prog.Machine()
@@ -77,8 +88,8 @@ func (l *lookout) works() bool {
 	return l.machine != nil && !l.machine.Failed()
 }
 
-// bySeeker looks at lines in which the seeker finds something. Without a hit it
-// says from where on there may be one.
+// bySeeker looks at the next line in which the seeker finds something. If that does not
+// match, it returns where the next line begins that may.
 func (l *lookout) bySeeker(ctx context.Context, from int) (sighting, int, bool) {
 	misses := 0
 	at := l.p.seek.next(l.block, from, &misses)
@@ -92,7 +103,11 @@ func (l *lookout) bySeeker(ctx context.Context, from int) (sighting, int, bool) 
 		return sighting{at, end, l.p.seek.single != nil}, from, true
 	}
 	line := l.block[startOfLine(l.block, from, at):end]
-	if l.matches(ctx, line) {
+	matches := l.works() && l.machine.Line(line)
+	if !l.works() || matches && l.unsure(line) {
+		matches = l.p.find(ctx, l.p.whole, line) != nil
+	}
+	if matches {
 		l.account(misses*missCost, end+1-from)
 		return sighting{at: at, end: end}, from, true
 	}
@@ -100,8 +115,8 @@ func (l *lookout) bySeeker(ctx context.Context, from int) (sighting, int, bool) 
 	return sighting{}, end + 1, false
 }
 
-// account takes note of what the seeker cost over so many bytes, and leaves the
-// next ones to the machine if it is too much.
+// account records what the seeker cost over so many bytes, and leaves the next ones to
+// the machine if it is too much.
 func (l *lookout) account(cost, bytes int) {
 	l.spent += cost
 	l.spared += bytes
@@ -113,51 +128,22 @@ func (l *lookout) account(cost, bytes int) {
 	}
 }
 
-// matches says whether a line matches.
-func (l *lookout) matches(ctx context.Context, line []byte) bool {
-	if l.works() {
-		told := l.machine.Line(line)
-		if !l.machine.Failed() && !(told && l.unsure(line)) {
-			return told
-		}
-	}
-	return l.p.find(ctx, l.p.whole, line) != nil
-}
-
-// mayMatch says whether there can be a match in a part of a line: there is none
+// mayMatch reports whether there can be a match in a part of a line: there is none
 // if there would be none were it a line.
 func (l *lookout) mayMatch(part []byte) bool {
 	return !l.works() || l.machine.Line(part) || l.machine.Failed()
 }
 
-// unsure says that the machine may have told too much of a line.
+// unsure reports whether the machine may have found a line that does not match.
 func (l *lookout) unsure(line []byte) bool {
-	return l.p.prog.Approximate() && scan.ASCII(line) < len(line)
+	return l.p.prog.Approximate() && asciiPrefix(line) < len(line)
 }
 
-// byMachine gives the next place that the machine has found, or runs it over the
-// next part of the block.
-func (l *lookout) byMachine(ctx context.Context, from int) (sighting, int, bool) {
-	if l.told == len(l.places) {
-		return sighting{}, l.run(from), false
-	}
-	at := l.places[l.told]
-	l.told++
-	end := endOfLine(l.block, at)
-	if l.p.prog.Approximate() {
-		line := l.block[startOfLine(l.block, from, at):end]
-		if l.unsure(line) && l.p.find(ctx, l.p.whole, line) == nil {
-			return sighting{}, end + 1, false
-		}
-	}
-	return sighting{at: at, end: end}, from, true
-}
-
-// run has the machine look for places, and says where the first may be.
+// run has the machine look for places, and returns where the first may be.
 func (l *lookout) run(from int) int {
 	from = max(from, l.ahead)
 	end := min(len(l.block), stepEnd(l.block, from, l.p.sizes.run)+1)
-	l.places, l.told = l.machine.Lines(l.block[from:end], l.places[:0]), 0
+	l.places, l.returned = l.machine.Lines(l.block[from:end], l.places[:0]), 0
 	if l.machine.Failed() {
 		l.places = l.places[:0]
 		return from
@@ -171,15 +157,4 @@ func (l *lookout) run(from int) int {
 		return end
 	}
 	return from
-}
-
-// byRegexp runs the expression over as many lines at once as one step allows.
-func (l *lookout) byRegexp(ctx context.Context, from int) (sighting, int, bool) {
-	end := stepEnd(l.block, from, l.p.step)
-	loc := l.p.find(ctx, l.p.whole, l.block[from:end])
-	if loc == nil {
-		return sighting{}, end + 1, false
-	}
-	at := from + loc[0]
-	return sighting{at: at, end: endOfLine(l.block, at)}, from, true
 }

@@ -1,12 +1,12 @@
 // Package match finds the lines of a stream that a regular expression matches.
 //
-// It refuses to open files, to start goroutines where it is not given a large
-// file by offset, and to run anything whose time is not linear in the text: expressions are RE2, so \d, \w and \b know ASCII
-// only, and there is no lookaround and no backreference. It refuses to hold a
-// whole file, except where a pattern may span lines, and then at most [MaxSpan]
-// bytes of it.
+// It never opens files, starts goroutines only for a large file that it can read at any
+// offset, and runs nothing whose time is not linear in the text: expressions are RE2, so
+// \d, \w and \b know ASCII only, and there is no lookaround and no backreference. It
+// never holds a whole file in memory, except where a pattern may span lines, and then at
+// most [MaxSpan] bytes of it.
 //
-// Text is searched as UTF-8. Other encodings are told from the first 64 KiB and
+// Text is searched as UTF-8. Other encodings are detected from the first 64 KiB and
 // decoded on the way; a NUL marks a file as binary, as it does for ripgrep.
 // A line ends at a line feed; a carriage return right before it belongs to the
 // line end, not to the line, so that $ matches before both. Only a pattern that
@@ -32,7 +32,7 @@ const (
 )
 
 // Options say how an expression is read. The zero value is a regular expression
-// that minds case and is matched line by line.
+// that is case-sensitive and is matched line by line.
 type Options struct {
 	FoldCase  bool // a letter also matches its other cases
 	Fixed     bool // the expression is plain text
@@ -46,7 +46,7 @@ type Options struct {
 type Pattern struct {
 	whole  *regexp.Regexp    // on text that begins and ends at line borders
 	pieces [4]*regexp.Regexp // on parts of a line, see pieceOf
-	onward *regexp.Regexp    // with spans: from within a line, see multi.next
+	onward *regexp.Regexp    // with spans: from within a line, see matches.advance
 
 	literals []Literal    // one of them stands in every match
 	exact    bool         // and is the match
@@ -67,7 +67,7 @@ type Pattern struct {
 
 // sizes are how much is handled at a time, in bytes. Tests have smaller ones.
 type sizes struct {
-	head  int // what an encoding is told from
+	head  int // what an encoding is detected from
 	block int // what is searched at a time
 	run   int // what the program is run over at a time
 	chunk int // what is searched at the same time as other parts of a file
@@ -78,14 +78,14 @@ type sizes struct {
 
 var defaultSizes = sizes{head: 64 << 10, block: 256 << 10, run: 64 << 10, chunk: 1 << 20, trial: 16 << 10, alone: 4 << 20}
 
-// Want says how much of what matches is told. The zero value wants every
+// Want says how much of what matches is returned. The zero value wants every
 // matching line.
 type Want struct {
-	Context   int  // lines told before and after each hit
-	MaxHits   int  // hits told; 0 means all of them
-	CountOnly bool // tell no hits, count lines
+	Context   int  // lines returned before and after each hit
+	MaxHits   int  // hits returned; 0 means all of them
+	CountOnly bool // return no hits, count lines
 	FirstOnly bool // stop at the first hit
-	MaxText   int  // bytes of a line that are told; 0 means DefaultCut
+	MaxText   int  // bytes of a line that are returned; 0 means DefaultCut
 }
 
 // Hit is a matching line; where a match spans lines, all the lines it touches.
@@ -98,13 +98,13 @@ type Hit struct {
 	Cut    bool     // Text is a window of Want.MaxText bytes around the match
 }
 
-// Result is what one stream held. Lines in Before and After that are longer
+// Result is what one stream contains. Lines in Before and After that are longer
 // than Want.MaxText end in "…".
 type Result struct {
 	Hits     []Hit
 	Lines    int64  // matching lines that were looked at
 	Encoding string // of the stream, as in package text; empty for binary ones
-	Binary   bool   // a NUL was met: nothing is told from the line it is in
+	Binary   bool   // a NUL was found: nothing is returned from the line it is in
 	More     bool   // there are hits beyond Want.MaxHits
 	TooLarge bool   // the pattern spans lines and the file is over MaxSpan: not searched
 	Windowed bool   // a line over MaxLine was matched in overlapping windows

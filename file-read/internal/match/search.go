@@ -4,47 +4,44 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"regexp"
 	"unicode/utf8"
 
-	"github.com/multiollama/mcp-server/file-read/internal/scan"
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/text"
 )
 
-// Search reads r to its end, or until what is wanted is found, and tells the
-// hits in order. When ctx ends, or r fails, the result is what was found so far
-// beside the error, which is an Error of package fault.
+// Search reads r to its end, or until what is wanted is found, and returns the hits in
+// order. When ctx ends, or r fails, the result is what was found so far, with the error,
+// which is an Error of package fault.
 //
-// Where r is an io.ReaderAt too and tells its Size, a large file is searched in
-// parts at the same time; it is not asked for its size where one read shows its end.
+// Where r is an io.ReaderAt too and has a Size, a large file is searched in parts at the
+// same time; Size is not called where one read shows the end of the file.
 func (p *Pattern) Search(ctx context.Context, r io.Reader, w Want) (Result, error) {
-	s := p.borrow(ctx, r, w)
+	s := p.borrow(r, w)
 	defer p.giveBack(s)
-	res, err := s.search(r)
-	if err != nil {
-		return res, fault.From(err)
-	}
-	return res, nil
-}
-
-// search searches r, which the stream reads.
-func (s *search) search(r io.Reader) (Result, error) {
 	err := s.begin()
-	if err == nil && !s.res.Binary && !s.in.eof {
-		if parts := s.inParts(r); parts != nil {
-			return parts.search(s.ctx)
-		}
+	size := int64(0) // of a file in which no hit of a chunk can need what is in another
+	f, ok := r.(fileReader)
+	if ok && err == nil && !s.in.eof && w.Context <= 0 && !p.spans && s.res.Encoding == p.utf8.Name() {
+		size = f.Size()
 	}
-	if err == nil && !s.res.Binary {
-		err = s.rest()
+	switch {
+	case err != nil || s.res.Binary:
+	case size >= minChunks*int64(p.sizes.chunk):
+		s.res, err = (&chunked{p: p, r: f, size: size, w: s.w, line: 1}).search(ctx)
+	default:
+		err = s.rest(ctx)
 	}
-	return s.res, err
+	if err != nil {
+		return s.res, fault.From(err)
+	}
+	return s.res, nil
 }
 
-// search is one stream being searched. Searches are used again for the sake of
-// the states of their machine.
+// search is one stream being searched. Searches are reused for the sake of the states of
+// their machine.
 type search struct {
-	ctx  context.Context
 	p    *Pattern
 	w    Want
 	in   *stream
@@ -57,13 +54,13 @@ type search struct {
 	before []string // the last Want.Context lines before the next block
 	owed   int      // hits from here on may lack lines after them
 
-	at    int64  // within a line over MaxLine: where in it the block begins, else 0
-	known bool   // and that it matched already
-	begun string // and how it is shown as context
+	at      int64  // within a line over MaxLine: where in it the block begins, else 0
+	matched bool   // and that it matched already
+	begun   string // and how it is shown as context
 }
 
 // borrow begins a search, with what an earlier one has left.
-func (p *Pattern) borrow(ctx context.Context, r io.Reader, w Want) *search {
+func (p *Pattern) borrow(r io.Reader, w Want) *search {
 	s, ok := p.idle.Get().(*search)
 	if !ok {
 		s = &search{look: lookout{p: p}}
@@ -73,13 +70,16 @@ func (p *Pattern) borrow(ctx context.Context, r io.Reader, w Want) *search {
 	}
 	in := p.buffers.take(p.sizes.head)
 	*in = stream{r: r, buf: in.buf, block: p.sizes.block, room: lineRoom, keepCR: p.keepCR}
-	*s = search{ctx: ctx, p: p, w: w, line: 1, in: in, look: s.look}
+	*s = search{p: p, w: w, line: 1, in: in, look: s.look}
 	return s
 }
 
 // giveBack leaves what a search has to the next.
 func (p *Pattern) giveBack(s *search) {
-	p.buffers.give(s.in)
+	if len(s.in.buf) <= lineRoom { // larger ones are not kept
+		*s.in = stream{buf: s.in.buf}
+		p.buffers.idle.Put(s.in)
+	}
 	s.look.begin(nil)
 	*s = search{look: s.look}
 	p.idle.Put(s)
@@ -96,30 +96,14 @@ type sighting struct {
 	begins  bool
 }
 
-// run searches the stream from its head on.
-func (s *search) run() error {
-	if err := s.begin(); err != nil || s.res.Binary {
-		return err
-	}
-	return s.rest()
-}
+var (
+	utf8BOM  = []byte("\xEF\xBB\xBF")
+	lineFeed = []byte{'\n'}
+)
 
-// rest searches a stream whose encoding is dealt with.
-func (s *search) rest() error {
-	look := s.blocks
-	if s.p.spans {
-		look = s.together
-	}
-	err := look()
-	s.res.Binary = s.in.nul
-	if err == nil {
-		err = s.ctx.Err()
-	}
-	return err
-}
-
-// begin reads the head of the stream, tells its encoding from it and puts a
-// decoder before the rest where one is needed.
+// begin reads the head of the stream, detects its encoding and puts a decoder before the
+// rest where one is needed. The stream is binary if its head has a NUL that no encoding
+// explains. Without one it is searched in any case, as ripgrep does.
 func (s *search) begin() error {
 	n, err := io.ReadFull(s.in.r, s.in.buf[:s.p.sizes.head])
 	whole := err == io.EOF || err == io.ErrUnexpectedEOF
@@ -127,11 +111,15 @@ func (s *search) begin() error {
 		return err
 	}
 	head := s.in.buf[:n]
-	traits := scan.TraitsOf(head)
-	encoding, ok := s.p.encodingOf(head, whole, traits)
-	if !ok {
-		s.res.Binary = true
-		return nil
+	found := traitsOf(head)
+	encoding := s.p.utf8
+	if !isUTF8(head, whole, found) {
+		if e, ok := text.EncodingOf(head, whole); ok {
+			encoding = e
+		} else if found&hasNUL != 0 {
+			s.res.Binary = true
+			return nil
+		}
 	}
 	s.res.Encoding = encoding.Name()
 	if encoding.IsUTF8() {
@@ -139,71 +127,54 @@ func (s *search) begin() error {
 		if bytes.HasPrefix(head, utf8BOM) {
 			n = copy(head, head[len(utf8BOM):])
 		}
-		s.in.accept(n, traits)
+		s.in.accept(n, found)
 		return nil
 	}
 	s.in.r = encoding.NewReader(io.MultiReader(bytes.NewReader(bytes.Clone(head)), s.in.r))
 	return nil
 }
 
-var utf8BOM = []byte("\xEF\xBB\xBF")
-
-// encodingOf tells the encoding of a stream by its first bytes. A stream is
-// binary, and ok false, if they hold a NUL that no encoding explains. Without
-// one it is searched in any case, like everything that ripgrep searches.
-func (p *Pattern) encodingOf(head []byte, whole bool, traits scan.Traits) (e text.Encoding, ok bool) {
-	if plain(head, whole, traits) {
-		return p.utf8, true
-	}
-	if e, ok := text.EncodingOf(head, whole); ok {
-		return e, true
-	}
-	return p.utf8, traits&scan.NUL == 0
-}
-
-// plain says that there is nothing to tell: valid UTF-8, and no escape sequence
-// that could make it another encoding.
-func plain(head []byte, whole bool, traits scan.Traits) bool {
-	if traits&(scan.NUL|scan.ESC) != 0 {
+// isUTF8 reports whether head is certainly UTF-8: valid, and without an escape sequence
+// that could make it another encoding. A character that is cut at the end of a head that
+// is not the whole text is left out of account.
+func isUTF8(head []byte, whole bool, found traits) bool {
+	if found&(hasNUL|hasESC) != 0 {
 		return false
 	}
-	if traits&scan.NonASCII == 0 {
+	if found&hasNonASCII == 0 {
 		return true
 	}
 	if !whole {
-		head = wholeRunes(head)
+		if end := borderBefore(head, len(head)-1); !utf8.FullRune(head[end:]) {
+			head = head[:end]
+		}
 	}
-	return validUTF8(head)
-}
-
-// validUTF8 goes from one character that is not ASCII to the next while there
-// are few.
-func validUTF8(b []byte) bool {
-	const few = 100
-	for range few {
-		b = b[scan.ASCII(b):]
-		for len(b) > 0 && b[0] >= utf8.RuneSelf {
-			r, size := utf8.DecodeRune(b)
+	for range 100 { // from one character that is not ASCII to the next, while there are few
+		head = head[asciiPrefix(head):]
+		for len(head) > 0 && head[0] >= utf8.RuneSelf {
+			r, size := utf8.DecodeRune(head)
 			if r == utf8.RuneError && size == 1 {
 				return false
 			}
-			b = b[size:]
+			head = head[size:]
 		}
 	}
-	return utf8.Valid(b)
+	return utf8.Valid(head)
 }
 
-// wholeRunes leaves out a character that is cut at the end of b.
-func wholeRunes(b []byte) []byte {
-	for i := len(b) - 1; i >= max(0, len(b)-utf8.UTFMax); i-- {
-		if utf8.RuneStart(b[i]) {
-			if !utf8.FullRune(b[i:]) {
-				return b[:i]
-			}
-			break
-		}
+// rest searches a stream whose head is dealt with.
+func (s *search) rest(ctx context.Context) error {
+	var err error
+	if s.p.spans {
+		err = s.together(ctx)
+	} else {
+		err = s.blocks(ctx)
 	}
-	return b
+	s.res.Binary = s.in.nul
+	if err == nil {
+		err = ctx.Err()
+	}
+	return err
 }
 
 // take records a hit in a block whose first line has the number s.line.
@@ -229,4 +200,37 @@ func (s *search) take(block []byte, m span) {
 	s.res.Hits = append(s.res.Hits, h)
 }
 
-var lineFeed = []byte{'\n'}
+// find is where re first matches in text, or nil. Text that would keep the
+// regexp package busy for long is passed to it rune by rune, so that it stops
+// when ctx ends; the result is not valid then.
+func (p *Pattern) find(ctx context.Context, re *regexp.Regexp, text []byte) []int {
+	if len(text) <= p.patience {
+		return re.FindIndex(text)
+	}
+	return re.FindReaderIndex(&runes{ctx: ctx, text: text})
+}
+
+// runes is an io.RuneReader over text that ends early when ctx does. The interface has
+// no parameter for ctx.
+type runes struct {
+	ctx  context.Context
+	text []byte
+	at   int
+	read int
+}
+
+func (r *runes) ReadRune() (rune, int, error) {
+	if r.read++; r.read%256 == 0 && r.ctx.Err() != nil {
+		return 0, 0, io.EOF
+	}
+	if r.at == len(r.text) {
+		return 0, 0, io.EOF
+	}
+	if c := r.text[r.at]; c < utf8.RuneSelf {
+		r.at++
+		return rune(c), 1, nil
+	}
+	c, size := utf8.DecodeRune(r.text[r.at:])
+	r.at += size
+	return c, size, nil
+}

@@ -76,25 +76,6 @@ func (s *search) linesAfter(block []byte, start int) []string {
 	return lines
 }
 
-// remember keeps the last lines of a block for hits at the start of the next.
-func (s *search) remember(block []byte) {
-	if s.w.Context == 0 || len(block) == 0 {
-		return
-	}
-	end := len(block)
-	if block[end-1] != '\n' {
-		end++ // linesBefore counts back from behind a line feed
-	}
-	s.before = s.linesBefore(block, end)
-}
-
-func (s *search) rememberLine(line string) {
-	if s.w.Context > 0 {
-		s.before = append(s.before, line)
-		s.before = s.before[max(0, len(s.before)-s.w.Context):]
-	}
-}
-
 // serve gives the first lines of a block to hits that still lack lines after
 // them.
 func (s *search) serve(block []byte) {
@@ -115,10 +96,4 @@ func (s *search) settle() {
 	for s.owed < len(s.res.Hits) && len(s.res.Hits[s.owed].After) >= s.w.Context {
 		s.owed++
 	}
-}
-
-// satisfied says that nothing in the rest of the stream is wanted.
-func (s *search) satisfied() bool {
-	s.settle()
-	return s.stop && s.owed == len(s.res.Hits)
 }

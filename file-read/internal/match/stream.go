@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"io"
 	"sync"
-
-	"github.com/multiollama/mcp-server/file-read/internal/scan"
 )
 
 const (
@@ -28,7 +26,7 @@ type stream struct {
 	room   int // what it may grow to
 	keepCR bool
 	eof    bool
-	nul    bool // a NUL was met: the stream ends before the line it is in
+	nul    bool // a NUL was found: the stream ends before the line it is in
 }
 
 // Buffers are what searches that have ended leave to those that come, of whatever
@@ -47,19 +45,12 @@ func (b *Buffers) take(size int) *stream {
 	return s
 }
 
-// give leaves a stream to others, unless its buffer is very large.
-func (b *Buffers) give(s *stream) {
-	if len(s.buf) <= lineRoom {
-		*s = stream{buf: s.buf}
-		b.idle.Put(s)
-	}
-}
-
 // next is the next block of whole lines, the last without its line feed if the
 // stream ends so; or, with whole false, as much of a line as fits in the buffer.
 // An empty block is the end. A block is valid until the next call.
 func (s *stream) next() (block []byte, whole bool, err error) {
-	s.drop()
+	s.n = copy(s.buf, s.buf[s.used:s.n]) // what is not used up
+	s.used = 0
 	end := bytes.LastIndexByte(s.buf[:s.n], '\n') + 1
 	for end == 0 && !s.eof {
 		if s.n == len(s.buf) && !s.grow() {
@@ -81,15 +72,6 @@ func (s *stream) next() (block []byte, whole bool, err error) {
 	return s.buf[:end], true, nil
 }
 
-// keep makes the last n bytes of the block just given part of the next one.
-func (s *stream) keep(n int) { s.used -= n }
-
-// drop moves what is not used up to the front.
-func (s *stream) drop() {
-	s.n = copy(s.buf, s.buf[s.used:s.n])
-	s.used = 0
-}
-
 // grow makes the buffer larger, up to room, and says whether it did.
 func (s *stream) grow() bool {
 	size := min(max(s.block, 2*len(s.buf)), s.room)
@@ -109,22 +91,22 @@ func (s *stream) fill() error {
 		return err
 	}
 	s.eof = err == io.EOF
-	s.accept(n, scan.TraitsOf(s.buf[s.n:s.n+n]))
+	s.accept(n, traitsOf(s.buf[s.n:s.n+n]))
 	return nil
 }
 
-// accept takes in n bytes that were read behind those that are there, and that
-// have these traits at most.
-func (s *stream) accept(n int, traits scan.Traits) {
+// accept takes in n bytes that were read behind those that are there. Their traits are
+// among found.
+func (s *stream) accept(n int, found traits) {
 	had := s.n
 	s.n += n
-	if traits&scan.NUL != 0 {
+	if found&hasNUL != 0 {
 		if i := bytes.IndexByte(s.buf[had:s.n], 0); i >= 0 {
 			s.nul, s.eof = true, true
 			s.n = bytes.LastIndexByte(s.buf[:had+i], '\n') + 1
 		}
 	}
-	if !s.keepCR && (traits&scan.CR != 0 || had > 0 && s.buf[had-1] == '\r') {
+	if !s.keepCR && (found&hasCR != 0 || had > 0 && s.buf[had-1] == '\r') {
 		from := min(s.n, max(0, had-1)) // the carriage return may have come before
 		s.n = from + dropCR(s.buf[from:s.n])
 	}

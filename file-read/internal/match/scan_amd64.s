@@ -16,7 +16,7 @@
 	VPAND a, b, a; \
 	VPAND a, c, a
 
-// func trioNext(t *Trio, b []byte, from, n int) int
+// func trioNext(t *trio, b []byte, from, n int) int
 TEXT ·trioNext(SB), NOSPLIT, $0-56
 	MOVQ t+0(FP), DI
 	MOVQ b_base+8(FP), SI
@@ -242,9 +242,9 @@ asciiNone:
 	VZEROUPPER
 	RET
 
-// func traits(b []byte) Traits
-// Y4 to Y7 gather where a NUL, an ESC, a CR and a top bit was.
-TEXT ·traits(SB), NOSPLIT, $0-25
+// func traitsNext(b []byte) traits
+// Y4 to Y7 gather where a hasNUL, an hasESC, a hasCR and a top bit was.
+TEXT ·traitsNext(SB), NOSPLIT, $0-25
 	MOVQ b_base+0(FP), SI
 	MOVQ b_len+8(FP), BX
 	XORL AX, AX

@@ -1,15 +1,15 @@
 //go:build !amd64
 
-package scan
+package match
 
 import "math"
 
 // width is more than any text has: the portable forms do it all.
 const width = math.MaxInt
 
-func trioNext(*Trio, []byte, int, int) int     { return -1 }
+func trioNext(*trio, []byte, int, int) int     { return -1 }
 func teddyNext(*halves, []byte, int, int) int  { return -1 }
 func windowNext(*halves, []byte, int, int) int { return -1 }
 func lastLFNext([]byte) int                    { return -1 }
-func traits([]byte) Traits                     { return 0 }
+func traitsNext([]byte) traits                 { return 0 }
 func asciiNext([]byte) int                     { return -1 }

@@ -1,4 +1,4 @@
-package ahead
+package match
 
 import (
 	"context"
@@ -14,7 +14,7 @@ func upTo(n int) func() (int, bool) {
 
 func TestResultsComeInOrder(t *testing.T) {
 	want := 0
-	Each(t.Context(), 4, upTo(1000), func(_ context.Context, i int) int {
+	parallel(t.Context(), 4, upTo(1000), func(_ context.Context, i int) int {
 		if i%7 == 0 {
 			runtime.Gosched()
 		}
@@ -34,7 +34,7 @@ func TestResultsComeInOrder(t *testing.T) {
 func TestNothingIsFarAheadAndNothingIsLeftRunning(t *testing.T) {
 	var begun, running atomic.Int32
 	taken := int32(0)
-	Each(t.Context(), 3, upTo(1000), func(ctx context.Context, i int) int {
+	parallel(t.Context(), 3, upTo(1000), func(ctx context.Context, i int) int {
 		running.Add(1)
 		defer running.Add(-1)
 		if begun.Add(1); i > 100 {
@@ -56,7 +56,7 @@ func TestNothingIsFarAheadAndNothingIsLeftRunning(t *testing.T) {
 func TestAContextThatEndsEndsTheWork(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	taken := 0
-	Each(ctx, 2, upTo(1000), func(_ context.Context, i int) int {
+	parallel(ctx, 2, upTo(1000), func(_ context.Context, i int) int {
 		if i == 10 {
 			cancel()
 		}
@@ -73,7 +73,7 @@ func TestAPanicComesThrough(t *testing.T) {
 			t.Error("no panic")
 		}
 	}()
-	Each(t.Context(), 2, upTo(10), func(_ context.Context, i int) int {
+	parallel(t.Context(), 2, upTo(10), func(_ context.Context, i int) int {
 		if i == 5 {
 			panic("job 5")
 		}

@@ -1,4 +1,4 @@
-package milestones_test
+package lines_test
 
 import (
 	"bytes"
@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/multiollama/mcp-server/file-read/internal/lines"
-	"github.com/multiollama/mcp-server/file-read/internal/milestones"
 	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
 )
@@ -43,8 +42,8 @@ func stampOf(x *text, ino uint64, ago time.Duration) confine.Stamp {
 	return confine.Stamp{Dev: 1, Ino: ino, Size: int64(len(x.content)), Modified: then, Changed: then}
 }
 
-func file(x *text, s confine.Stamp) milestones.File {
-	return milestones.File{ReaderAt: x, Stamp: s, Again: func() (confine.Stamp, error) { return s, nil }}
+func file(x *text, s confine.Stamp) lines.File {
+	return lines.File{ReaderAt: x, Stamp: s, Again: func() (confine.Stamp, error) { return s, nil }}
 }
 
 // uneven is a text of that size with line feeds at random.
@@ -57,7 +56,7 @@ func uneven(size int, seed uint64) *text {
 	return &text{content: content}
 }
 
-func before(t *testing.T, m *milestones.Memory, f milestones.File, line int64) lines.Place {
+func before(t *testing.T, m *lines.LineIndex, f lines.File, line int64) lines.Place {
 	t.Helper()
 	p, err := m.Before(t.Context(), f, line)
 	if err != nil {
@@ -69,7 +68,7 @@ func before(t *testing.T, m *milestones.Memory, f milestones.File, line int64) l
 func TestEveryMilestoneIsRightAndBeforeItsLine(t *testing.T) {
 	for _, size := range []int{0, 1, 64 << 10, 128<<10 - 1, 128 << 10, 128<<10 + 1, 20<<20 + 7} {
 		x := uneven(size, uint64(size))
-		m := milestones.New(clock)
+		m := lines.NewLineIndex(clock)
 		last := int64(bytes.Count(x.content, []byte{'\n'}))
 		for _, line := range []int64{1, 2, 3, last / 3, last / 2, last, last + 1, last + 2, 1 << 40} {
 			p := before(t, m, file(x, stampOf(x, 1, time.Hour)), line)
@@ -97,7 +96,7 @@ func lineFeeds(b []byte, n int64) int {
 
 func TestWindowsAreTheSameWithMilestones(t *testing.T) {
 	x := uneven(9<<20, 3)
-	m := milestones.New(clock)
+	m := lines.NewLineIndex(clock)
 	size := int64(len(x.content))
 	last := int64(bytes.Count(x.content, []byte{'\n'}))
 	for range 20 {
@@ -121,7 +120,7 @@ func TestWindowsAreTheSameWithMilestones(t *testing.T) {
 func TestWhatWasCountedIsNotReadAgain(t *testing.T) {
 	x := uneven(24<<20, 4)
 	f := file(x, stampOf(x, 1, time.Hour))
-	m := milestones.New(clock)
+	m := lines.NewLineIndex(clock)
 	before(t, m, f, 50_000) // 5 MB
 	if n := x.read.Load(); n > 8<<20 {
 		t.Errorf("%d bytes were read for the first lines", n)
@@ -163,7 +162,7 @@ func TestWhatMayBeWrongIsNotRemembered(t *testing.T) {
 		{"it is another file now", stampOf(old, 1, time.Hour), func(s confine.Stamp) (confine.Stamp, error) { s.Ino++; return s, nil }},
 		{"it is gone", stampOf(old, 1, time.Hour), func(s confine.Stamp) (confine.Stamp, error) { return s, errors.New("gone") }},
 	} {
-		m := milestones.New(clock)
+		m := lines.NewLineIndex(clock)
 		f := file(old, c.stamp)
 		if c.again != nil {
 			f.Again = func() (confine.Stamp, error) { return c.again(c.stamp) }
@@ -179,7 +178,7 @@ func TestWhatMayBeWrongIsNotRemembered(t *testing.T) {
 
 func TestAChangedFileIsCountedAnew(t *testing.T) {
 	x := uneven(9<<20, 6)
-	m := milestones.New(clock)
+	m := lines.NewLineIndex(clock)
 	s := stampOf(x, 1, time.Hour)
 	before(t, m, file(x, s), 1<<40)
 	x.content[5] = '\n'
@@ -203,7 +202,7 @@ func TestAChangedFileIsCountedAnew(t *testing.T) {
 
 func TestTheFilesUsedLastAreRemembered(t *testing.T) {
 	x := uneven(9<<20, 7)
-	m := milestones.New(clock)
+	m := lines.NewLineIndex(clock)
 	use := func(ino uint64) (reads int64) {
 		x.read.Store(0)
 		before(t, m, file(x, stampOf(x, ino, time.Hour)), 1_000)
@@ -226,9 +225,9 @@ func TestTheFilesUsedLastAreRemembered(t *testing.T) {
 
 func TestAHugeFileHasNoMoreMilestonesThanOthers(t *testing.T) {
 	const size = 1 << 50
-	m := milestones.New(clock)
+	m := lines.NewLineIndex(clock)
 	s := confine.Stamp{Dev: 1, Ino: 1, Size: size, Modified: 1, Changed: 1}
-	f := milestones.File{ReaderAt: blanks{}, Stamp: s, Again: func() (confine.Stamp, error) { return s, nil }}
+	f := lines.File{ReaderAt: blanks{}, Stamp: s, Again: func() (confine.Stamp, error) { return s, nil }}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	_, err := m.Before(ctx, f, 2)
@@ -245,13 +244,13 @@ func (blanks) ReadAt(p []byte, _ int64) (int, error) { return len(p), nil }
 func TestAnErrorEndsTheCount(t *testing.T) {
 	x := uneven(20<<20, 8)
 	x.fails = io.ErrClosedPipe
-	if _, err := milestones.New(clock).Before(t.Context(), file(x, stampOf(x, 1, time.Hour)), 1<<40); fault.From(err).Code == "" || err == nil {
+	if _, err := lines.NewLineIndex(clock).Before(t.Context(), file(x, stampOf(x, 1, time.Hour)), 1<<40); fault.From(err).Code == "" || err == nil {
 		t.Errorf("got %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	x.fails = nil
-	if _, err := milestones.New(clock).Before(ctx, file(x, stampOf(x, 1, time.Hour)), 1<<40); !errors.Is(err, context.Canceled) {
+	if _, err := lines.NewLineIndex(clock).Before(ctx, file(x, stampOf(x, 1, time.Hour)), 1<<40); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -260,14 +259,14 @@ func TestAFileThatBecomesShorterEndsTheCount(t *testing.T) {
 	x := uneven(20<<20, 9)
 	s := stampOf(x, 1, time.Hour)
 	x.content = x.content[:9<<20]
-	p := before(t, milestones.New(clock), file(x, s), 1<<40)
+	p := before(t, lines.NewLineIndex(clock), file(x, s), 1<<40)
 	if n := 1 + int64(bytes.Count(x.content, []byte{'\n'})); p.Line != n {
 		t.Errorf("%+v, there are %d lines", p, n)
 	}
 }
 
 func TestManyReadersShareMilestones(t *testing.T) {
-	m := milestones.New(clock)
+	m := lines.NewLineIndex(clock)
 	texts := []*text{uneven(9<<20, 10), uneven(10<<20, 11), uneven(11<<20, 12)}
 	var wg sync.WaitGroup
 	for i := range 12 {

@@ -1,4 +1,4 @@
-package scan
+package match
 
 import (
 	"math"
@@ -6,15 +6,14 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// width is the shortest text that vectors are used for. Without AVX2 no text is
-// long enough.
-var width = widthOf(cpu.X86.HasAVX2 && cpu.X86.HasBMI1)
+// width is the length of the shortest text that vectors are used for. Without AVX2 no
+// text is long enough.
+var width = math.MaxInt
 
-func widthOf(vectors bool) int {
-	if vectors {
-		return 32
+func init() {
+	if cpu.X86.HasAVX2 && cpu.X86.HasBMI1 {
+		width = 32
 	}
-	return math.MaxInt
 }
 
 // Each of these looks at the places from ≤ i < n, of which there are at least
@@ -22,7 +21,7 @@ func widthOf(vectors bool) int {
 // places that may have been looked at before.
 
 //go:noescape
-func trioNext(t *Trio, b []byte, from, n int) int
+func trioNext(t *trio, b []byte, from, n int) int
 
 //go:noescape
 func teddyNext(tables *halves, b []byte, from, n int) int
@@ -37,4 +36,4 @@ func lastLFNext(b []byte) int
 func asciiNext(b []byte) int
 
 //go:noescape
-func traits(b []byte) Traits
+func traitsNext(b []byte) traits

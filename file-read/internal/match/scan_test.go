@@ -1,4 +1,4 @@
-package scan
+package match
 
 import (
 	"bytes"
@@ -27,15 +27,15 @@ func FuzzKernels(f *testing.F) {
 }
 
 type hunt struct {
-	trio   Trio
-	teddy  Teddy
-	window *Window
+	trio   trio
+	teddy  teddy
+	window *byteWindow
 }
 
 // hunts are searches made of some bytes.
 func hunts(what []byte, a, b int, fold bool) hunt {
 	var h hunt
-	h.trio = Trio{At: [3]int{a, b, a / 2}, Byte: [3]byte{what[0], what[len(what)-1], what[len(what)/2]}}
+	h.trio = trio{At: [3]int{a, b, a / 2}, Byte: [3]byte{what[0], what[len(what)-1], what[len(what)/2]}}
 	if fold {
 		h.trio.Either = [3]byte{0x20, 0x20, 0x20}
 	}
@@ -44,15 +44,15 @@ func hunts(what []byte, a, b int, fold bool) hunt {
 		sets[k] = new([256]bool)
 	}
 	for i, c := range what {
-		h.teddy.Add(i/3%8, i%3, c)
+		h.teddy.add(i/3%8, i%3, c)
 		sets[i%3][c] = true
 		for c := range max(c, 200) - 190 {
 			sets[i%3][c] = true
 		}
 	}
-	h.teddy.Free(7, 1)
-	h.teddy.Free(6, 2)
-	h.window = NewWindow(sets)
+	h.teddy.free(7, 1)
+	h.teddy.free(6, 2)
+	h.window = newByteWindow(sets)
 	return h
 }
 
@@ -63,16 +63,16 @@ func (h *hunt) check(t *testing.T, text []byte, from int) {
 			t.Errorf("%s in %q from %d: %d, not %d", what, text, from, got, want)
 		}
 	}
-	same("trio", h.trio.Next(text, from), h.trio.next(text, from, len(text)-max(h.trio.At[0], h.trio.At[1])))
-	at, groups := h.teddy.Next(text, from)
-	wantAt, want := h.teddy.next(text, from)
+	same("trio", h.trio.next(text, from), h.trio.nextPortable(text, from, len(text)-max(h.trio.At[0], h.trio.At[1])))
+	at, groups := h.teddy.next(text, from)
+	wantAt, want := h.teddy.nextPortable(text, from)
 	same("teddy", at, wantAt)
 	same("groups", int(groups), int(want))
-	same("window", h.window.Next(text, from), h.window.next(text, from))
+	same("window", h.window.next(text, from), h.window.nextPortable(text, from))
 	rest := text[from:]
-	same("line feed", LastLF(rest), bytes.LastIndexByte(rest, '\n'))
-	same("traits", int(TraitsOf(rest)), int(traitsOf(rest)))
-	same("ASCII", ASCII(rest), ascii(rest))
+	same("line feed", lastLineFeed(rest), bytes.LastIndexByte(rest, '\n'))
+	same("traits", int(traitsOf(rest)), int(portableTraits(rest)))
+	same("ASCII", asciiPrefix(rest), portableASCII(rest))
 }
 
 // TestNothingIsReadOutsideTheText has every search read a text that ends where
@@ -95,9 +95,9 @@ func TestAWindowIsItsSetsWhereEightGroupsAreEnough(t *testing.T) {
 	for c := byte('A'); c <= 'Z'; c++ {
 		letters[c], letters[c|0x20], letters[c|0x80] = true, true, true
 	}
-	w := NewWindow([3]*[256]bool{digits, letters, digits})
+	w := newByteWindow([3]*[256]bool{digits, letters, digits})
 	for c := range 256 {
-		if got := w.Next([]byte{'7', byte(c), '0'}, 0) == 0; got != letters[c] {
+		if got := w.next([]byte{'7', byte(c), '0'}, 0) == 0; got != letters[c] {
 			t.Errorf("byte %#x: %v", c, got)
 		}
 	}
@@ -110,11 +110,11 @@ func BenchmarkKernels(b *testing.B) {
 		name string
 		do   func()
 	}{
-		{"trio", func() { h.trio.Next(text, 0) }},
-		{"teddy", func() { h.teddy.Next(text, 0) }},
-		{"window", func() { h.window.Next(text, 0) }},
-		{"traits", func() { TraitsOf(text) }},
-		{"ascii", func() { ASCII(text) }},
+		{"trio", func() { h.trio.next(text, 0) }},
+		{"teddy", func() { h.teddy.next(text, 0) }},
+		{"window", func() { h.window.next(text, 0) }},
+		{"traits", func() { traitsOf(text) }},
+		{"ascii", func() { asciiPrefix(text) }},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
