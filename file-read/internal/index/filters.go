@@ -3,14 +3,14 @@ package index
 import "slices"
 
 // filters is the memory of all filters, in slabs that the garbage collector does not
-// count, for it would let as much garbage pile up beside them.
+// count, for it would let as much garbage accumulate beside them.
 type filters struct {
 	slabs [][]uint64
 	next  int // where in the last slab the next filter may begin
-	waste int // words of filters that were let go of
+	waste int // words of filters that are no longer used, until compact
 }
 
-// span is where a filter is. Its length is a power of two, and it lies in one slab.
+// span is where a filter is. Its length is a power of two, and it is in one slab.
 type span struct {
 	at  uint32 // words before it, slab by slab
 	log uint8  // its length is 2^log words
@@ -20,7 +20,7 @@ const slabLen = 1 << 15 // words; twice the longest filter
 
 func (f *filters) size() int { return 8 * slabLen * len(f.slabs) }
 
-// of is the filter that a span tells of.
+// of is the filter at a span.
 func (f *filters) of(s span) []uint64 {
 	at := int(s.at % slabLen)
 	return f.slabs[s.at/slabLen][at : at+1<<s.log]
@@ -34,7 +34,7 @@ func (f *filters) growth(n int) int {
 	return 0
 }
 
-// put takes a copy of a filter in, or says that there is no memory.
+// put adds a copy of a filter, or reports that there is no memory.
 func (f *filters) put(filter []uint64) (span, bool) {
 	if f.growth(len(filter)) > 0 {
 		slab := allocate(slabLen)
@@ -52,9 +52,6 @@ func (f *filters) put(filter []uint64) (span, bool) {
 	copy(f.of(s), filter)
 	return s, true
 }
-
-// letGo says that a filter is no longer used. Its memory comes back in compact.
-func (f *filters) letGo(s span) { f.waste += 1 << s.log }
 
 // compact moves the filters in use to the front, each of spans to a place at or
 // before its own, and frees the slabs that are left over.

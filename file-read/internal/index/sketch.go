@@ -1,8 +1,10 @@
 package index
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
+	"slices"
 )
 
 // The table in which the runs of a file are marked has up to 2^hashBits places, one
@@ -15,7 +17,7 @@ const (
 // A filter is half as large as the table, and half again, as long as no more than
 // sparse of its bits are set. Then up to 0.44 are in the end, 0.34 in the mean of source
 // code: one file in 25 lets a text of five bytes pass that it does not have, one in 400
-// a text of eight. A filter of which more than dense is set says too little to be kept.
+// a text of eight. A filter of which more than dense is set is not kept.
 const (
 	sparse = 0.25
 	dense  = 0.75
@@ -24,10 +26,10 @@ const (
 // Sketch gathers the runs of one file after the other. It takes as much memory as
 // the largest needed, at most 1.2 MB.
 type Sketch struct {
-	marks  []byte   // one for each hash; a power of two
-	filter []uint64 // one bit for each
-	tail   [2]byte  // the last bytes taken in, in lower case
-	taken  int64
+	marks   []byte   // one for each hash; a power of two
+	filter  []uint64 // one bit for each
+	tail    [2]byte  // the last bytes written, in lower case
+	written int64
 }
 
 // Begin forgets the file before. size is about how large the next one is.
@@ -39,48 +41,34 @@ func (s *Sketch) Begin(size int64) {
 	}
 	s.marks = s.marks[:n]
 	clear(s.marks)
-	s.taken = 0
+	s.written = 0
 }
 
-// Write takes in the next bytes of the file, all of them.
+// Write adds the next bytes of the file, all of them.
 func (s *Sketch) Write(p []byte) (int, error) {
-	s.take(p)
-	return len(p), nil
-}
-
-func (s *Sketch) take(p []byte) {
-	for len(p) > 0 && s.taken < 2 {
-		s.tail[s.taken] = lower(p[0])
-		s.taken++
+	n := len(p)
+	for len(p) > 0 && s.written < 2 {
+		s.tail[s.written] = lower(p[0])
+		s.written++
 		p = p[1:]
 	}
 	if len(p) == 0 {
-		return
+		return n, nil
 	}
-	s.taken += int64(len(p))
-	s.across(p[:min(2, len(p))])
-	rest := markAll(s.marks, p)
-	s.finish(rest)
-	if len(p) >= 2 {
-		s.tail = [2]byte{lower(p[len(p)-2]), lower(p[len(p)-1])}
-	}
-}
-
-// across marks the runs that begin before p, of which it is the first one or two
-// bytes, and moves the tail on.
-func (s *Sketch) across(p []byte) {
-	for _, c := range p {
+	s.written += int64(len(p))
+	last := p[max(0, len(p)-2):]
+	for _, c := range p[:min(2, len(p))] { // the runs that begin before p
 		c = lower(c)
 		s.mark(s.tail[0], s.tail[1], c)
 		s.tail = [2]byte{s.tail[1], c}
 	}
-}
-
-// finish marks the runs in the few bytes that markAll leaves.
-func (s *Sketch) finish(p []byte) {
-	for ; len(p) >= 3; p = p[1:] {
+	for p = markAll(s.marks, p); len(p) >= 3; p = p[1:] {
 		s.mark(lower(p[0]), lower(p[1]), lower(p[2]))
 	}
+	if len(last) == 2 {
+		s.tail = [2]byte{lower(last[0]), lower(last[1])}
+	}
+	return n, nil
 }
 
 func (s *Sketch) mark(a, b, c byte) {
@@ -88,13 +76,21 @@ func (s *Sketch) mark(a, b, c byte) {
 	s.marks[int(h)&(len(s.marks)-1)] = 1
 }
 
-// markAll marks the runs of p six at a time, and gives back what is left: at most
+// markAll marks the runs of p six at a time, and returns what is left: at most
 // seven bytes, of which no run is marked.
 func markAll(marks []byte, p []byte) []byte {
 	const three = 1<<24 - 1
 	mask := uint64(len(marks) - 1)
 	for len(p) >= 8 {
-		w := lowerAll(binary.LittleEndian.Uint64(p))
+		// To lower case: the upper bit of a byte of each sum shows whether the byte is at
+		// least A, and beyond Z.
+		const each = 0x0101010101010101
+		w := binary.LittleEndian.Uint64(p)
+		low := w & (0x7F * each)
+		fromA := low + (0x80-'A')*each
+		beyondZ := low + (0x7F-'Z')*each
+		w |= (fromA ^ beyondZ) & ^w & (0x80 * each) >> 2
+
 		marks[w&three*factor>>(64-hashBits)&mask] = 1
 		marks[w>>8&three*factor>>(64-hashBits)&mask] = 1
 		marks[w>>16&three*factor>>(64-hashBits)&mask] = 1
@@ -119,51 +115,79 @@ func lower(c byte) byte {
 	return c
 }
 
-// lowerAll is lower of each of eight bytes: the upper bit of a byte of each sum says
-// whether the byte is at least A, and beyond Z.
-func lowerAll(w uint64) uint64 {
-	const each = 0x0101010101010101
-	low := w & (0x7F * each)
-	fromA := low + (0x80-'A')*each
-	beyondZ := low + (0x7F-'Z')*each
-	return w | (fromA^beyondZ)&^w&(0x80*each)>>2
-}
-
-// bits is the filter of the file, valid until Begin, and whether it says enough to
-// be kept.
+// bits is the filter of the file, valid until Begin, and whether it is selective enough
+// to be kept.
 func (s *Sketch) bits() (filter []uint64, ok bool) {
 	if len(s.marks) == 0 { // nothing was begun
 		return nil, false
 	}
 	filter = s.filter[:len(s.marks)/64]
-	n := pack(filter, s.marks)
-	for len(filter) > 1 && float64(n) <= sparse*64*float64(len(filter)) {
-		filter, n = halve(filter)
-	}
-	return filter, float64(n) <= dense*64*float64(len(filter))
-}
-
-// pack turns marks, which are 0 or 1, into bits, and counts them.
-func pack(filter []uint64, marks []byte) (n int) {
+	n := 0 // bits that are set
 	for i := range filter {
 		var word uint64
-		for j, eight := 0, marks[i*64:i*64+64]; j < 64; j += 8 {
-			// The product gathers the lowest bits of eight bytes in its highest byte.
+		for j, eight := 0, s.marks[i*64:i*64+64]; j < 64; j += 8 {
+			// Marks are 0 or 1; the product gathers the lowest bits of eight bytes in its highest byte.
 			word |= binary.LittleEndian.Uint64(eight[j:]) * 0x0102040810204080 >> 56 << j
 		}
 		filter[i] = word
 		n += bits.OnesCount64(word)
 	}
-	return n
+	for len(filter) > 1 && float64(n) <= sparse*64*float64(len(filter)) {
+		// One half over the other: a place is then decided by one bit less of the hash.
+		upper := filter[len(filter)/2:]
+		filter, n = filter[:len(filter)/2], 0
+		for i := range filter {
+			filter[i] |= upper[i]
+			n += bits.OnesCount64(filter[i])
+		}
+	}
+	return filter, float64(n) <= dense*64*float64(len(filter))
 }
 
-// halve lays one half of a filter over the other: a place is then told by one bit
-// less of the hash.
-func halve(filter []uint64) (half []uint64, n int) {
-	half, upper := filter[:len(filter)/2], filter[len(filter)/2:]
-	for i := range half {
-		half[i] |= upper[i]
-		n += bits.OnesCount64(half[i])
+// Query is texts of which one is in everything that matches.
+type Query struct {
+	texts [][]uint32 // the hashes of the runs of each
+}
+
+// NewQuery is a query for any of the texts, whatever the case of their ASCII
+// letters. It is nil where filters cannot help: one of the texts is too short, or
+// there are none. Runs with a line end are left out: a search takes the carriage return
+// out of one.
+func NewQuery(texts ...[]byte) *Query {
+	q := &Query{}
+	for _, t := range texts {
+		var runs []uint32
+		for i := 0; i+3 <= len(t); i++ {
+			if bytes.ContainsAny(t[i:i+3], "\r\n") {
+				continue
+			}
+			h := hash(uint64(lower(t[i])) | uint64(lower(t[i+1]))<<8 | uint64(lower(t[i+2]))<<16)
+			if !slices.Contains(runs, h) {
+				runs = append(runs, h)
+			}
+		}
+		if len(runs) == 0 {
+			return nil
+		}
+		q.texts = append(q.texts, runs)
 	}
-	return half, n
+	if q.texts == nil {
+		return nil
+	}
+	return q
+}
+
+// mayBeIn reports whether all runs of one of the texts are in a filter.
+func (q *Query) mayBeIn(filter []uint64) bool {
+	mask := uint32(len(filter)*64 - 1)
+next:
+	for _, runs := range q.texts {
+		for _, h := range runs {
+			if filter[h&mask>>6]>>(h&63)&1 == 0 {
+				continue next
+			}
+		}
+		return true
+	}
+	return false
 }

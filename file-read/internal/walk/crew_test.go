@@ -31,7 +31,9 @@ func everything(t *testing.T, root confine.Path, o walk.Options) ([]string, walk
 	return seen, skipped
 }
 
-func TestAllDeliversWhatTreeVisits(t *testing.T) {
+// TestManyWorkersDeliverWhatOneDoes holds the work of many to that of one, in the order
+// of which there is no doubt.
+func TestManyWorkersDeliverWhatOneDoes(t *testing.T) {
 	dir := plantation(t, seeded(t))
 	write(t, filepath.Join(dir, "src/.env"), "x")
 	for _, o := range []walk.Options{
@@ -39,10 +41,13 @@ func TestAllDeliversWhatTreeVisits(t *testing.T) {
 		{Recursive: true, Hidden: true, Exclude: globs(t, "**/deep")}, {Recursive: true, Hidden: true, Ahead: 1},
 	} {
 		root := parseWith(t, dir, ".", confine.Options{DenySecrets: true})
-		want, wantSkipped := visited(t, root, o)
+		alone := o
+		alone.Workers = 1
+		want, wantSkipped := visited(t, root, alone)
+		o.Workers = 8
 		got, skipped := everything(t, root, o)
 		if !slices.Equal(got, want) || skipped != wantSkipped {
-			t.Errorf("%+v: %q, %+v; Tree says %q, %+v", o, got, skipped, want, wantSkipped)
+			t.Errorf("%+v: %q, %+v; one worker says %q, %+v", o, got, skipped, want, wantSkipped)
 		}
 	}
 }

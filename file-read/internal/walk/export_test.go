@@ -1,8 +1,11 @@
 package walk
 
 import (
+	"os"
 	"path"
 	"strings"
+
+	"github.com/multiollama/mcp-server/shared/confine"
 )
 
 // Oracle answers for paths in a tree of which only the files with rules are
@@ -33,3 +36,8 @@ func (rs rules) judgePath(path string, dir bool) verdict {
 	i := strings.LastIndexByte(path, '/') + 1
 	return rs.judge(path[:i], path[i:], dir)
 }
+
+func (s *byteSet) has(c byte) bool { return s[c/64]&(1<<(c%64)) != 0 }
+
+// Open opens a regular file, relative to its directory.
+func (f File) Open() (*os.File, confine.Info, error) { return f.Dir.Open(f.Name) }

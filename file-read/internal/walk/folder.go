@@ -19,7 +19,7 @@ type folder struct {
 	top      int    // bytes of full that come before the directory walked
 	depth    int    // of its entries
 	scope    *scope
-	recalled bool    // its entries, from Options.Listings
+	recalled bool    // its entries are from Options.Recall
 	dir      *shared // nil while it is closed because others are open
 }
 
@@ -35,23 +35,10 @@ func newShared(d *confine.Dir) *shared {
 	return s
 }
 
-func (s *shared) retain() *shared {
-	s.users.Add(1)
-	return s
-}
-
 func (s *shared) release() {
 	if s.users.Add(-1) == 0 {
 		_ = s.Close() // it was only read
 	}
-}
-
-// hold keeps the directory open until it is released, if it is.
-func (f *folder) hold() *shared {
-	if f.dir == nil {
-		return nil
-	}
-	return f.dir.retain()
 }
 
 // openRoot opens the directory that is walked.
@@ -61,10 +48,26 @@ func openRoot(root confine.Path, o Options) (*folder, error) {
 		return nil, err
 	}
 	f := &folder{path: dir.Path(), depth: 1, dir: newShared(dir)}
-	if o.Gitignore {
-		f.full, f.scope = fromAbove(root)
-		f.top = len(f.full)
+	if !o.Gitignore {
+		return f, nil
 	}
+
+	// The rules of a work tree that root is in, from its top down to root, but not those
+	// of root itself.
+	below := []string{root.Base()} // the names on the way down, the last first
+	for dir, ok := root.Parent(); ok; dir, ok = dir.Parent() {
+		if info, err := dir.Child(".git").Stat(); err == nil && (info.Type == confine.Directory || info.Type == confine.File) {
+			f.scope = f.scope.within(0, readRules(dir.Child(".git").Child("info").Child("exclude").OpenReader))
+			for _, name := range slices.Backward(below) {
+				f.scope = f.scope.within(len(f.full), readRules(dir.Child(".gitignore").OpenReader))
+				f.full += name + "/"
+				dir = dir.Child(name)
+			}
+			break
+		}
+		below = append(below, dir.Base())
+	}
+	f.top = len(f.full)
 	return f, nil
 }
 
@@ -83,105 +86,124 @@ func (f *folder) openChild(dir *shared, name string) (*folder, error) {
 	return &folder{path: d.Path(), full: f.full + name + "/", top: f.top, depth: f.depth + 1, scope: f.scope, dir: newShared(d)}, nil
 }
 
+// shut closes a directory until it is needed again.
+func (f *folder) shut() {
+	if f.dir != nil {
+		f.dir.release()
+		f.dir = nil
+	}
+}
+
 // rel is the path of an entry from the directory walked.
 func (f *folder) rel(name string) string { return f.full[f.top:] + name }
 
-// Listing is what a directory held.
+// Listing is the content of a directory.
 type Listing struct {
 	Entries []confine.Entry // all that is not denied, by name; not to be changed
 	Denied  int
 }
 
-// list reads what is in f and leaves out what is not to be visited, with the counts
-// of that. It adds to into, which it may also use for what it leaves out.
+// batch is the number of entries after which a walk looks whether it should end.
+const batch = 1024
+
+// list reads f, or recalls what is in it, and leaves out what is not to be visited, with
+// the counts of that. It fails only when ctx ends; an error of reading is counted. It
+// appends to into, which it may also use for what it leaves out.
 func (f *folder) list(ctx context.Context, o *Options, into []confine.Entry) (entries []confine.Entry, left Skipped, err error) {
-	all, err := f.read(ctx, o, into, &left)
-	if err != nil {
-		return nil, left, err
-	}
-	if o.Gitignore {
-		f.scope = scopeOf(f.dir.Dir, all, len(f.full), f.scope)
-	}
 	kept := into
-	all = f.behind(o.After, all)
+	var known Listing
+	var before confine.Stamp
+	if o.Recall != nil {
+		before = f.dir.Stamp()
+		known, f.recalled = o.Recall(f.path, before)
+	}
+	if !f.recalled {
+		for err = nil; err == nil; {
+			if ctx.Err() != nil {
+				return nil, left, fault.From(ctx.Err())
+			}
+			into, err = f.dir.Append(into)
+		}
+		slices.SortFunc(into, func(a, b confine.Entry) int { return strings.Compare(a.Name, b.Name) })
+		known = Listing{into, f.dir.Denied()}
+		switch {
+		case err != io.EOF:
+			left.Unreadable++
+		case o.Remember != nil && f.dir.Local():
+			o.Remember(f.path, before, Listing{slices.Clone(into), known.Denied})
+		}
+	}
+	left.Denied += known.Denied
+	all := known.Entries
+	if o.Gitignore {
+		f.readScope(all)
+	}
+
+	// Leave out what comes before the path After with all that is under it.
+	if rest, above := strings.CutPrefix(o.After, f.rel("")); above && o.After != "" {
+		name, _, _ := strings.Cut(rest, "/")
+		i, _ := slices.BinarySearchFunc(all, name, func(e confine.Entry, name string) int { return strings.Compare(e.Name, name) })
+		all = all[i:]
+	}
 	for i := range all {
 		if i%batch == 0 && ctx.Err() != nil {
 			break
 		}
-		if !f.leavesOut(o, &all[i], &left) {
-			kept = append(kept, all[i])
+		e := &all[i]
+		excluded := false
+		if len(o.Exclude) > 0 {
+			rel := f.rel(e.Name)
+			excluded = slices.ContainsFunc(o.Exclude, func(p glob.Pattern) bool { return p.Match(rel) })
+		}
+		switch {
+		case o.Gitignore && e.Name == ".git":
+		case excluded:
+			left.Excluded++
+		case !o.Hidden && strings.HasPrefix(e.Name, "."):
+			left.Hidden++
+		case f.scope != nil && f.scope.ignores(f.full, e.Name, e.Type == confine.Directory):
+			left.Ignored++
+		default:
+			kept = append(kept, *e)
 		}
 	}
 	return kept, left, nil
 }
 
-// behind leaves out the entries of f, by name, that come before a path with all that
-// is beneath them.
-func (f *folder) behind(after string, entries []confine.Entry) []confine.Entry {
-	rest, above := strings.CutPrefix(after, f.rel(""))
-	if !above || after == "" {
-		return entries
-	}
-	name, _, _ := strings.Cut(rest, "/")
-	i, _ := slices.BinarySearchFunc(entries, name, func(e confine.Entry, name string) int { return strings.Compare(e.Name, name) })
-	return entries[i:]
-}
-
-// batch is after how many entries a walk looks whether it should end.
-const batch = 1024
-
-// read is all that is in f, by name, from o.Listings where that knows it. What cannot
-// be read is counted.
-func (f *folder) read(ctx context.Context, o *Options, into []confine.Entry, left *Skipped) ([]confine.Entry, error) {
-	var before confine.Stamp
-	if o.Listings != nil {
-		before = f.dir.Stamp()
-		if l, ok := o.Listings.Recall(f.path, before); ok {
-			f.recalled = true
-			left.Denied += l.Denied
-			return l.Entries, nil
+// readScope adds the rules of f itself to those of the directory above it. git reads a
+// .gitignore only if it is a regular file (CVE-2021-21300 made it stop following links).
+func (f *folder) readScope(entries []confine.Entry) {
+	own := false
+	for _, e := range entries {
+		switch {
+		case len(e.Name) < len(".git") || e.Name[0] != '.':
+		case e.Name == ".git" && e.Type == confine.Directory:
+			f.scope = (*scope)(nil).within(len(f.full), readRules(f.dir.Path().Child(".git").Child("info").Child("exclude").OpenReader))
+		case e.Name == ".git" && e.Type == confine.File: // of a submodule or a linked work tree
+			f.scope = nil
+		case e.Name == ".gitignore" && e.Type == confine.File:
+			own = true
 		}
 	}
-	var err error
-	for err == nil {
-		if ctx.Err() != nil {
-			return nil, fault.From(ctx.Err())
-		}
-		into, err = f.dir.Append(into)
+	if own {
+		f.scope = f.scope.within(len(f.full), readRules(func(r *confine.Reader) error { return f.dir.OpenReader(".gitignore", r) }))
 	}
-	slices.SortFunc(into, func(a, b confine.Entry) int { return strings.Compare(a.Name, b.Name) })
-	left.Denied += f.dir.Denied()
-	switch {
-	case err != io.EOF:
-		left.Unreadable++
-	case o.Listings != nil && f.dir.Local():
-		o.Listings.Remember(f.path, before, Listing{slices.Clone(into), f.dir.Denied()})
-	}
-	return into, nil
 }
 
-func (f *folder) leavesOut(o *Options, e *confine.Entry, left *Skipped) bool {
-	if o.Gitignore && e.Name == ".git" {
-		return true
-	}
-	count := &left.Ignored
-	switch {
-	case len(o.Exclude) > 0 && excluded(o.Exclude, f.rel(e.Name)):
-		count = &left.Excluded
-	case !o.Hidden && strings.HasPrefix(e.Name, "."):
-		count = &left.Hidden
-	case f.scope == nil || !f.scope.ignores(f.full, e.Name, e.Type == confine.Directory):
-		return false
-	}
-	*count++
-	return true
-}
+// maxRules is how many bytes of one file with rules are read; the rest is left
+// out. It bounds the time that one entry can take.
+const maxRules = 256 << 10
 
-func excluded(patterns []glob.Pattern, rel string) bool {
-	for _, p := range patterns {
-		if p.Match(rel) {
-			return true
-		}
+// readRules reads a file with rules; one that cannot be read has none.
+func readRules(open func(*confine.Reader) error) rules {
+	var r confine.Reader
+	if open(&r) != nil {
+		return nil
 	}
-	return false
+	defer r.Close()
+	data, err := io.ReadAll(io.LimitReader(&r, maxRules))
+	if err != nil {
+		return nil
+	}
+	return parseRules(string(data))
 }

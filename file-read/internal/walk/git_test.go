@@ -17,7 +17,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/multiollama/mcp-server/file-read/internal/walk"
-	"github.com/multiollama/mcp-server/shared/confine"
 )
 
 // git runs git in a directory without anybody's configuration. It skips the test
@@ -193,11 +192,10 @@ func TestGitListsTheSameFiles(t *testing.T) {
 		theirs := strings.Split(strings.TrimSuffix(git(t, dir, "", "ls-files", "-co", "--exclude-standard", "-z"), "\x00"), "\x00")
 		slices.Sort(theirs)
 		ours := []string{}
-		if _, err := walk.Tree(t.Context(), parse(t, dir, "."), walk.Options{Recursive: true, Hidden: true, Gitignore: true}, func(f walk.File) (walk.Step, error) {
-			if f.Type == confine.File {
-				ours = append(ours, f.Rel())
-			}
-			return walk.Continue, nil
+		o := walk.Options{Recursive: true, Hidden: true, Gitignore: true}
+		if _, err := walk.Each(t.Context(), parse(t, dir, "."), o, nothing, func(f walk.File, _ bool) bool {
+			ours = append(ours, f.Rel())
+			return true
 		}); err != nil {
 			t.Fatal(err)
 		}

@@ -4,16 +4,16 @@ import (
 	"strings"
 )
 
-// verdict is what rules say of a path.
+// verdict is what rules mean for a path.
 type verdict int
 
 const (
 	undecided verdict = iota
 	ignored
-	kept // by a negated rule
+	included // by a negated rule
 )
 
-// ruleKind is how the text of a rule is held against a path.
+// ruleKind is how the text of a rule is compared with a path.
 type ruleKind int
 
 const (
@@ -34,7 +34,7 @@ type rule struct {
 	glob    wildcard
 }
 
-// rules are the lines of one .gitignore file that say anything; later ones win.
+// rules are the lines of one .gitignore file that are patterns; later ones win.
 type rules []rule
 
 // parseRules reads a file as git does (gitignore(5), and dir.c of git where that
@@ -72,8 +72,7 @@ func trimSpaces(line string) string {
 }
 
 // parseRule reads a line. It is not ok if it can match nothing.
-func parseRule(line string) (rule, bool) {
-	var r rule
+func parseRule(line string) (r rule, ok bool) {
 	line, r.negated = strings.CutPrefix(line, "!")
 	line, r.dirOnly = strings.CutSuffix(line, "/")
 	anchored := strings.Contains(line, "/")
@@ -89,25 +88,19 @@ func parseRule(line string) (rule, bool) {
 	case !anchored && line[0] == '*' && !strings.ContainsAny(line[1:], `*?[\`):
 		r.kind, r.text = nameEnding, line[1:]
 	default:
-		return r.withGlob(line, special, anchored)
+		// Only what follows the literal start is compiled. git takes the two stars of
+		// a** for a whole component because they begin what it matches with wildcards.
+		r.kind, r.text = nameGlob, line[:special]
+		if anchored {
+			r.kind = pathGlob
+		}
+		r.glob, ok = compileWildcard(line[special:], anchored)
+		return r, ok
 	}
 	return r, true
 }
 
-// withGlob compiles what follows the literal start of a pattern. git takes the
-// two stars of a** for a whole component because they begin what it matches with
-// wildcards, so the border is handed on.
-func (r rule) withGlob(line string, special int, anchored bool) (rule, bool) {
-	r.kind, r.text = nameGlob, line[:special]
-	if anchored {
-		r.kind = pathGlob
-	}
-	var ok bool
-	r.glob, ok = compileWildcard(line[special:], anchored)
-	return r, ok
-}
-
-// judge says what the rules mean for an entry, itself not for what is beneath it.
+// judge is what the rules mean for an entry, itself not for what is under it.
 // way leads from the rules' directory to the one it is in: "" or with a slash at the end.
 func (rs rules) judge(way, name string, dir bool) verdict {
 	for i := len(rs) - 1; i >= 0; i-- {
@@ -116,7 +109,7 @@ func (rs rules) judge(way, name string, dir bool) verdict {
 			continue
 		}
 		if r.negated {
-			return kept
+			return included
 		}
 		return ignored
 	}
@@ -135,7 +128,8 @@ func (r *rule) matches(way, name string) bool {
 		rest, ok := strings.CutPrefix(name, r.text)
 		return ok && r.glob.match(rest)
 	case pathGlob:
-		if !strings.HasPrefix(way, r.text[:min(len(r.text), len(way))]) || !endAlike(name, r.glob.ending) {
+		end := r.glob.ending
+		if !strings.HasPrefix(way, r.text[:min(len(r.text), len(way))]) || !strings.HasSuffix(name, end) && !strings.HasSuffix(end, name) {
 			return false // without joining the two, as for most
 		}
 		rest, ok := strings.CutPrefix(way+name, r.text)
@@ -144,10 +138,7 @@ func (r *rule) matches(way, name string) bool {
 	return false
 }
 
-// endAlike says whether a and b can be the ends of one text.
-func endAlike(a, b string) bool { return strings.HasSuffix(a, b) || strings.HasSuffix(b, a) }
-
-// scope is the rules that hold in a directory: its own, and before them, weaker,
+// scope is the rules that apply in a directory: its own, and before them, weaker,
 // those of the directories above it, up to the top of the git work tree.
 type scope struct {
 	above *scope
@@ -164,8 +155,8 @@ func (s *scope) within(base int, rs rules) *scope {
 }
 
 // ignores says whether an entry is ignored. full is the path from the top of the
-// directory it is in: "" or with a slash at the end. What is beneath an ignored
-// directory has to be left out by not going there: no rule can bring it back.
+// directory it is in: "" or with a slash at the end. What is under an ignored
+// directory has to be left out by not going there: no rule can include it again.
 func (s *scope) ignores(full, name string, dir bool) bool {
 	for ; s != nil; s = s.above {
 		if v := s.rules.judge(full[s.base:], name, dir); v != undecided {

@@ -16,7 +16,7 @@ func TestRulesOfOneFile(t *testing.T) {
 		{"a slash in the middle anchors too", "a/foo", "b/a/foo", undecided},
 		{"a slash at the end is for directories", "foo/", "foo", undecided},
 		{"and does not anchor", "foo/", "a/foo/", ignored},
-		{"the last rule wins", "*.o\n!a.o", "a.o", kept},
+		{"the last rule wins", "*.o\n!a.o", "a.o", included},
 		{"whatever comes before it", "!a.o\n*.o", "a.o", ignored},
 		{"a comment is no rule", "#foo", "#foo", undecided},
 		{"unless its mark is escaped", `\#foo`, "#foo", ignored},

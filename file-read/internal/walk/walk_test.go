@@ -51,17 +51,20 @@ func must(t testing.TB, err error) {
 func visited(t *testing.T, root confine.Path, o walk.Options) ([]string, walk.Skipped) {
 	t.Helper()
 	seen := []string{}
-	skipped, err := walk.Tree(t.Context(), root, o, func(f walk.File) (walk.Step, error) {
+	skipped, err := walk.All(t.Context(), root, o, nothing, func(f walk.File, _ bool) bool {
 		mark := map[confine.Type]string{confine.Directory: "/", confine.Symlink: "@"}[f.Type]
 		seen = append(seen, f.Rel()+mark)
 		if f.Depth != 1+strings.Count(f.Rel(), "/") || f.Name != filepath.Base(f.Rel()) || f.Path().Base() != f.Name {
 			t.Errorf("%+v", f)
 		}
-		return walk.Continue, nil
+		return true
 	})
 	must(t, err)
 	return seen, skipped
 }
+
+// nothing is the work of those who only want to see the entries.
+func nothing(context.Context, walk.File) bool { return true }
 
 func globs(t *testing.T, patterns ...string) []glob.Pattern {
 	t.Helper()
@@ -172,47 +175,30 @@ func TestNoLinkIsFollowed(t *testing.T) {
 	}
 }
 
-func TestSteps(t *testing.T) {
+func TestAWalkStopsWhereItIsTold(t *testing.T) {
 	dir := world(t, "a/1", "a/2", "b/1", "b/2", "c")
-	broken := errors.New("broken")
-	for _, c := range []struct {
-		what string
-		at   string
-		step walk.Step
-		err  error
-		want string
-	}{
-		{"stop", "a/1", walk.Stop, nil, "a a/1"},
-		{"out of a directory before it is entered", "a", walk.SkipDir, nil, "a b b/1 b/2 c"},
-		{"out of the directory of a file", "b/1", walk.SkipDir, nil, "a a/1 a/2 b b/1 c"},
-		{"with an error", "b", walk.Continue, broken, "a a/1 a/2 b"},
-	} {
-		var seen []string
-		_, err := walk.Tree(t.Context(), parse(t, dir, "."), walk.Options{Recursive: true}, func(f walk.File) (walk.Step, error) {
-			seen = append(seen, f.Rel())
-			if f.Rel() == c.at {
-				return c.step, c.err
-			}
-			return walk.Continue, nil
-		})
-		if got := strings.Join(seen, " "); got != c.want || err != c.err {
-			t.Errorf("%s: %s, %v", c.what, got, err)
-		}
+	var seen []string
+	_, err := walk.All(t.Context(), parse(t, dir, "."), walk.Options{Recursive: true}, nothing, func(f walk.File, _ bool) bool {
+		seen = append(seen, f.Rel())
+		return f.Rel() != "a/1"
+	})
+	if got := strings.Join(seen, " "); got != "a a/1" || err != nil {
+		t.Errorf("%s, %v", got, err)
 	}
 }
 
 func TestWhatCannotBeListedIsCounted(t *testing.T) {
 	dir := world(t, "a", "b/1", "c/1", "d/1", "e")
 	var seen []string
-	skipped, err := walk.Tree(t.Context(), parse(t, dir, "."), walk.Options{Recursive: true}, func(f walk.File) (walk.Step, error) {
+	skipped, err := walk.All(t.Context(), parse(t, dir, "."), walk.Options{Recursive: true, Workers: 1}, func(_ context.Context, f walk.File) bool {
 		seen = append(seen, f.Rel())
 		if f.Rel() == "a" { // what was listed as directories changes
 			must(t, os.RemoveAll(filepath.Join(dir, "b")))
 			must(t, os.RemoveAll(filepath.Join(dir, "c")))
 			must(t, os.Symlink("/", filepath.Join(dir, "c")))
 		}
-		return walk.Continue, nil
-	})
+		return true
+	}, func(walk.File, bool) bool { return true })
 	if err != nil || skipped != (walk.Skipped{Unreadable: 2}) {
 		t.Errorf("%v, %+v", err, skipped)
 	}
@@ -224,7 +210,7 @@ func TestWhatCannotBeListedIsCounted(t *testing.T) {
 func TestARootThatCannotBeListedIsAnError(t *testing.T) {
 	dir := world(t, "file")
 	for name, want := range map[string]fault.Code{"file": fault.ParamInvalid, "nothing": fault.NotFound} {
-		_, err := walk.Tree(t.Context(), parse(t, dir, name), walk.Options{}, nil)
+		_, err := walk.All[bool](t.Context(), parse(t, dir, name), walk.Options{}, nil, nil)
 		if !errors.Is(err, want) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -235,10 +221,10 @@ func TestAWalkEndsWithItsContext(t *testing.T) {
 	dir := world(t, "a", "b", "c")
 	ctx, cancel := context.WithCancel(t.Context())
 	n := 0
-	_, err := walk.Tree(ctx, parse(t, dir, "."), walk.Options{}, func(walk.File) (walk.Step, error) {
+	_, err := walk.All(ctx, parse(t, dir, "."), walk.Options{}, nothing, func(walk.File, bool) bool {
 		n++
 		cancel()
-		return walk.Continue, nil
+		return true
 	})
 	if n != 1 || !errors.Is(err, context.Canceled) || !errors.Is(err, fault.TimedOut) {
 		t.Errorf("%d visits, %v", n, err)
@@ -263,19 +249,20 @@ func TestDeepTrees(t *testing.T) {
 	inOrder(want)
 	before, most := openFiles(), 0
 	got := []string{}
-	_, err := walk.Tree(t.Context(), parse(t, dir, "."), walk.Options{Recursive: true}, func(f walk.File) (walk.Step, error) {
+	_, err := walk.All(t.Context(), parse(t, dir, "."), walk.Options{Recursive: true, Workers: 1}, func(_ context.Context, f walk.File) bool {
 		most = max(most, openFiles()-before)
 		if f.Type == confine.Directory {
 			got = append(got, f.Rel()+"/")
-			return walk.Continue, nil
+			return true
 		}
 		got = append(got, f.Rel())
 		file, _, err := f.Open()
 		if err == nil {
 			err = file.Close()
 		}
-		return walk.Continue, err
-	})
+		must(t, err)
+		return true
+	}, func(walk.File, bool) bool { return true })
 	must(t, err)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

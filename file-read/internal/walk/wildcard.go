@@ -36,117 +36,88 @@ const (
 // stars that are a whole component do not. It is not ok if the pattern cannot
 // match anything: it ends in a backslash, or in a class that is not closed.
 func compileWildcard(p string, paths bool) (w wildcard, ok bool) {
-	for i := 0; i < len(p); {
-		var next int
+	add := func(s ...step) { w.steps = append(w.steps, s...) }
+	for i := 0; i < len(p); i++ {
 		switch p[i] {
 		case '\\':
-			if i+1 == len(p) {
+			if i++; i == len(p) {
 				return w, false
 			}
-			w.add(step{kind: one, c: p[i+1]})
-			next = i + 2
+			add(step{kind: one, c: p[i]})
 		case '?':
-			w.add(step{kind: single})
-			next = i + 1
+			add(step{kind: single})
 		case '[':
-			var set byteSet
-			if set, next, ok = parseClass(p, i); !ok {
+			set, next, ok := parseClass(p, i)
+			if !ok {
 				return w, false
 			}
-			w.add(step{kind: oneOf, set: set})
+			add(step{kind: oneOf, set: set})
+			i = next - 1
 		case '*':
-			next = w.addStars(p, i, paths)
+			begin := i
+			for i+1 < len(p) && p[i+1] == '*' {
+				i++
+			}
+			rest := p[i+1:]
+			component := i > begin && (begin == 0 || p[begin-1] == '/') && (rest == "" || rest[0] == '/' || strings.HasPrefix(rest, `\/`))
+			switch {
+			case paths && !component:
+				add(step{kind: some})
+			case paths && strings.HasPrefix(rest, "/"): // any number of directories, also none
+				add(step{kind: fork}, step{kind: all}, step{kind: one, c: '/'})
+				i++
+			default:
+				add(step{kind: all})
+			}
 		default:
-			w.add(step{kind: one, c: p[i]})
-			next = i + 1
+			add(step{kind: one, c: p[i]})
 		}
-		i = next
 	}
-	w.ending = endingOf(w.steps)
+
+	// The literal text at the end; the slash of a fork is not part of it.
+	i := len(w.steps)
+	for i > 0 && w.steps[i-1].kind == one && (i < forked || w.steps[i-forked].kind != fork) {
+		i--
+		w.ending = string([]byte{w.steps[i].c}) + w.ending
+	}
 	return w, true
 }
 
-func (w *wildcard) add(s ...step) { w.steps = append(w.steps, s...) }
-
-// addStars reads the stars at byte i of a pattern and says where they end.
-func (w *wildcard) addStars(p string, i int, paths bool) (next int) {
-	end := i
-	for end < len(p) && p[end] == '*' {
-		end++
-	}
-	whole := end-i > 1 && (i == 0 || p[i-1] == '/') && endsComponent(p[end:])
-	switch {
-	case !paths:
-		w.add(step{kind: all})
-	case !whole:
-		w.add(step{kind: some})
-	case strings.HasPrefix(p[end:], "/"): // any number of directories, also none
-		w.add(step{kind: fork}, step{kind: all}, step{kind: one, c: '/'})
-		return end + 1
-	default:
-		w.add(step{kind: all})
-	}
-	return end
-}
-
-func endsComponent(rest string) bool {
-	return rest == "" || rest[0] == '/' || strings.HasPrefix(rest, `\/`)
-}
-
-// endingOf is the literal text at the end of the steps. The slash of a fork is
-// none.
-func endingOf(steps []step) string {
-	i := len(steps)
-	for i > 0 && steps[i-1].kind == one && (i < forked || steps[i-forked].kind != fork) {
-		i--
-	}
-	var b strings.Builder
-	for _, s := range steps[i:] {
-		b.WriteByte(s.c)
-	}
-	return b.String()
-}
-
-// match says whether the wildcard matches all of s.
+// match reports whether the wildcard matches all of s.
 func (w *wildcard) match(s string) bool {
 	if !strings.HasSuffix(s, w.ending) {
 		return false
 	}
 	const usual = 64
 	var room [2][usual + 1]bool
-	now, then := room[0][:], room[1][:]
+	now, then := room[0][:], room[1][:] // the states before a byte, and after it
 	if n := len(w.steps) + 1; n > len(now) {
 		now, then = make([]bool, n), make([]bool, n)
 	}
 	w.enter(now, 0)
-	for i := 0; i < len(s); i++ {
-		if !w.advance(now, then, s[i]) {
+	for k := 0; k < len(s); k++ {
+		c, alive := s[k], false
+		for i := range w.steps {
+			if !now[i] {
+				continue
+			}
+			now[i] = false
+			switch s := &w.steps[i]; {
+			case s.kind == one && s.c == c, s.kind == single && c != '/', s.kind == oneOf && s.set[c/64]&(1<<(c%64)) != 0:
+				w.enter(then, i+1)
+				alive = true
+			case s.kind == some && c != '/', s.kind == all:
+				w.enter(then, i)
+				alive = true
+			}
+		}
+		if !alive {
 			return false
 		}
+		now[len(w.steps)] = false
 		now, then = then, now
 	}
 	return now[len(w.steps)]
-}
-
-// advance gives the states after a byte, and clears those before it. It says
-// whether there are any.
-func (w *wildcard) advance(now, then []bool, c byte) (alive bool) {
-	for i := range w.steps {
-		if !now[i] {
-			continue
-		}
-		now[i] = false
-		switch s := &w.steps[i]; {
-		case s.kind == one && s.c == c, s.kind == single && c != '/', s.kind == oneOf && s.set.has(c):
-			w.enter(then, i+1)
-			alive = true
-		case s.kind == some && c != '/', s.kind == all:
-			w.enter(then, i)
-			alive = true
-		}
-	}
-	now[len(w.steps)] = false
-	return alive
 }
 
 // enter adds a state, and those that follow from it without a byte.
@@ -168,8 +139,6 @@ func (w *wildcard) enter(states []bool, i int) {
 
 // byteSet is what a class matches: bytes, not characters, as in git; never '/'.
 type byteSet [4]uint64
-
-func (s *byteSet) has(c byte) bool { return s[c/64]&(1<<(c%64)) != 0 }
 
 func (s *byteSet) addRange(lo, hi byte) {
 	for c := int(lo); c <= int(hi); c++ {
@@ -213,8 +182,8 @@ func parseClass(p string, i int) (set byteSet, next int, ok bool) {
 			return set, 0, false
 		}
 	}
-	for k := range set {
-		if negated {
+	if negated {
+		for k := range set {
 			set[k] = ^set[k]
 		}
 	}
@@ -222,7 +191,7 @@ func parseClass(p string, i int) (set byteSet, next int, ok bool) {
 	return set, i + 1, true
 }
 
-// item reads one item of a class, and says which byte a range may begin with
+// item reads one item of a class, and returns which byte a range may begin with
 // after it: before is that of the item before, 0 if there is none.
 func (s *byteSet) item(p string, i int, before byte) (byte, int, bool) {
 	switch {
@@ -236,20 +205,16 @@ func (s *byteSet) item(p string, i int, before byte) (byte, int, bool) {
 			return 0, 0, false
 		}
 		if name, ok := strings.CutSuffix(name, ":"); ok {
-			return 0, len(p) - len(after), s.addClass(name)
+			ranges, ok := classes[name]
+			for i := 0; i < len(ranges); i += 2 {
+				s.addRange(ranges[i], ranges[i+1])
+			}
+			return 0, len(p) - len(after), ok
 		}
 	}
 	c, next, ok := unescape(p, i)
 	s.addRange(c, c)
 	return c, next, ok
-}
-
-func (s *byteSet) addClass(name string) bool {
-	ranges, ok := classes[name]
-	for i := 0; i < len(ranges); i += 2 {
-		s.addRange(ranges[i], ranges[i+1])
-	}
-	return ok
 }
 
 // unescape is the byte at i, or the one after it if it is a backslash.
