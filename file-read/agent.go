@@ -5,29 +5,6 @@ import (
 	"strings"
 
 	"github.com/multiollama/mcp-server/shared/text"
-	"github.com/multiollama/mcp-server/shared/toolkit"
-)
-
-// The vocabulary of document 004. Paths are relative to the first allowed
-// directory; absolute ones and ".." are refused by the Roots of this vocabulary.
-
-var (
-	agentReadSpec = toolkit.Spec{
-		Name: "read_file", Title: "Read a file", Toolset: "read", Effect: toolkit.Reads,
-		Doc: "Read a text file.",
-	}
-	agentListSpec = toolkit.Spec{
-		Name: "list_files", Title: "List files", Toolset: "list", Effect: toolkit.Reads,
-		Doc: "List the directories and files in a directory.",
-	}
-	agentGlobSpec = toolkit.Spec{
-		Name: "glob", Title: "Find files by name", Toolset: "search", Effect: toolkit.Reads,
-		Doc: "Find files by a glob: *.txt, **/*.rs, src/**/*.rs.",
-	}
-	agentGrepSpec = toolkit.Spec{
-		Name: "grep", Title: "Search in files", Toolset: "search", Effect: toolkit.Reads,
-		Doc: "Search file contents with a regular expression (RE2). Answers path:line:text.",
-	}
 )
 
 type agentReadIn struct {
@@ -77,6 +54,8 @@ type agentGrepIn struct {
 }
 
 func (r *reader) agentGrep(ctx context.Context, in agentGrepIn) (stringResult, error) {
-	got, err := r.search(ctx, searchIn{Path: in.Path, Regex: in.Pattern, Glob: in.Glob, Recursive: true, Gitignore: true, MaxResults: 200, Output: "lines"})
+	got, err := r.search(ctx, searchIn{
+		Path: in.Path, Regex: in.Pattern, Glob: in.Glob, Recursive: true, Gitignore: true, MaxResults: 200, Output: "lines",
+	})
 	return stringResult{got.Text()}, err
 }

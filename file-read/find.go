@@ -10,18 +10,9 @@ import (
 	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/glob"
 	"github.com/multiollama/mcp-server/shared/text"
-	"github.com/multiollama/mcp-server/shared/toolkit"
 )
 
 // find_files_by_pattern of document 002.
-var findSpec = toolkit.Spec{
-	Name:    "find_files_by_pattern",
-	Title:   "Find files by name",
-	Doc:     "Find files and directories whose name or path matches a glob.",
-	Toolset: "search",
-	Effect:  toolkit.Reads,
-}
-
 type findIn struct {
 	Base       string `json:"base_dir" path:"read" doc:"Directory to start from."`
 	Pattern    string `json:"pattern" doc:"Glob: *.py is matched with names, src/**/*.{ts,tsx} with paths from base_dir (and always looks deeper)."`
@@ -51,22 +42,28 @@ func (r *reader) find(ctx context.Context, in findIn) (findOut, error) {
 	if err != nil {
 		return findOut{}, err
 	}
-	after, err := parsePathCursor(in.Cursor)
-	if err != nil {
-		return findOut{}, err
+	raw, err := base64.RawURLEncoding.DecodeString(in.Cursor)
+	after, ok := strings.CutPrefix(string(raw), "find/")
+	if in.Cursor != "" && (err != nil || !ok) {
+		return findOut{}, badCursor()
 	}
 	out := findOut{Paths: []string{}, pattern: in.Pattern}
-	options := walk.Options{Recursive: in.Recursive || strings.Contains(in.Pattern, "/"), Hidden: true, Gitignore: in.Gitignore, After: after}
+	options := walk.Options{Hidden: true, Gitignore: in.Gitignore, After: after}
+	options.Recursive = in.Recursive || strings.Contains(in.Pattern, "/")
 	var last walk.File
 	skipped, err := walk.All(ctx, p, options, func(_ context.Context, f walk.File) bool {
-		return kindIs(f.Type, in.Type) && pattern.matches(f)
+		switch {
+		case in.Type == "file" && f.Type != confine.File, in.Type == "directory" && f.Type != confine.Directory:
+			return false
+		}
+		return pattern.matches(f)
 	}, func(f walk.File, matches bool) bool {
 		out.Looked++
 		switch {
-		case !matches || after != "" && !comesAfter(f.Rel(), after):
+		case !matches || after != "" && byComponent(f.Rel()) <= byComponent(after):
 			return true
 		case len(out.Paths) == in.MaxResults:
-			out.Truncated, out.NextCursor = true, pathCursor(last.Rel())
+			out.Truncated, out.NextCursor = true, base64.RawURLEncoding.EncodeToString([]byte("find/"+last.Rel()))
 			return false
 		}
 		last = f
@@ -116,38 +113,9 @@ func compilePath(s string) (namePattern, error) {
 	return namePattern{glob: p, given: true, byName: byName}, err
 }
 
-func kindIs(t confine.Type, want string) bool {
-	switch want {
-	case "file":
-		return t == confine.File
-	case "directory":
-		return t == confine.Directory
-	}
-	return true
-}
-
-// comesAfter compares in the order of the walk: component by component, so that
-// a directory comes before what is in it, and that before its next sibling.
-func comesAfter(rel, last string) bool {
-	byComponent := func(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
-	return byComponent(rel) > byComponent(last)
-}
-
-func pathCursor(last string) string {
-	return base64.RawURLEncoding.EncodeToString([]byte("find/" + last))
-}
-
-func parsePathCursor(s string) (string, error) {
-	if s == "" {
-		return "", nil
-	}
-	raw, err := base64.RawURLEncoding.DecodeString(s)
-	last, ok := strings.CutPrefix(string(raw), "find/")
-	if err != nil || !ok {
-		return "", badCursor()
-	}
-	return last, nil
-}
+// byComponent is a path for comparing in the order of the walk: component by component,
+// so that a directory comes before what is in it, and that before its next sibling.
+func byComponent(rel string) string { return strings.ReplaceAll(rel, "/", "\x00") }
 
 // Text is a path a line, and what was searched and left out.
 func (o findOut) Text() string {

@@ -20,9 +20,9 @@ import (
 // index.
 type indexing struct {
 	index *index.Index
-	probe *match.Pattern // matches nothing: what is found beside tells the kind of a file
+	probe *match.Pattern // matches nothing: its search finds out the kind of a file
 
-	ctx     context.Context // ends with the server
+	begin   func(func(context.Context)) bool // runs something until the server ends; nil before start
 	end     context.CancelFunc
 	running sync.WaitGroup
 
@@ -59,7 +59,14 @@ func (x *indexing) start(ctx context.Context) error {
 	if x != nil {
 		x.mu.Lock()
 		defer x.mu.Unlock()
-		x.ctx, x.end = context.WithCancel(ctx)
+		ctx, x.end = context.WithCancel(ctx)
+		x.begin = func(f func(context.Context)) bool {
+			if ctx.Err() != nil {
+				return false
+			}
+			x.running.Go(func() { f(ctx) })
+			return true
+		}
 	}
 	return nil
 }
@@ -89,7 +96,11 @@ func (x *indexing) view(pattern *match.Pattern) (v *index.View, done func()) {
 	}
 	x.mu.Unlock()
 	if x.index.Size() > 0 {
-		v = x.index.View(queryOf(pattern))
+		var texts [][]byte
+		for _, l := range pattern.Required() {
+			texts = append(texts, l.Text)
+		}
+		v = x.index.View(index.NewQuery(texts...))
 	}
 	return v, func() {
 		v.End()
@@ -101,49 +112,43 @@ func (x *indexing) view(pattern *match.Pattern) (v *index.View, done func()) {
 	}
 }
 
-// queryOf is what the index is asked for where pattern is searched.
-func queryOf(pattern *match.Pattern) *index.Query {
-	var texts [][]byte
-	for _, l := range pattern.Required() {
-		texts = append(texts, l.Text)
-	}
-	return index.NewQuery(texts...)
-}
-
-// fill takes in the files of a tree that are wanted, soon, unless another tree is gone
-// through, or this one found no room lately.
+// fill adds the files of a tree that are wanted, soon, unless another tree is gone
+// through, or this one found no room and little can have come free since.
 func (x *indexing) fill(root confine.Path, o walk.Options, wanted func(walk.File) bool) {
 	if x == nil {
 		return
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.ctx == nil || x.ctx.Err() != nil || x.filling || x.refused(root.Abs()) {
+	if x.begin == nil || x.filling {
 		return
 	}
-	x.filling = true
-	x.running.Go(func() {
-		f := filling{indexing: x, ctx: x.ctx, began: x.now(), wanted: wanted}
-		full := f.tree(root, o)
+	if root.Abs() == x.full && x.asked < index.Lasting {
+		x.asked++
+		return
+	}
+	began := x.now()
+	x.filling = x.begin(func(ctx context.Context) {
+		f := filling{indexing: x, began: began, wanted: wanted, quiet: func() bool { return x.quiet(ctx) }}
+		select {
+		case <-time.After(pause):
+			o.Recall, o.Remember = x.index.Listing, f.remember
+			o.Workers, o.Ahead = 1, 0
+			// What cannot be listed is searched the next time too.
+			_, _ = walk.Each(ctx, root, o, f.visit, func(walk.File, struct{}) bool { return !f.full })
+			f.reader.Close() // it was only read
+		case <-ctx.Done():
+		}
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		x.filling = false
-		if full {
+		if f.full {
 			x.full, x.asked = root.Abs(), 0
 		}
 	})
 }
 
-// refused says that a tree found no room, and that little can have come free since.
-func (x *indexing) refused(root string) bool {
-	if root != x.full || x.asked >= index.Lasting {
-		return false
-	}
-	x.asked++
-	return true
-}
-
-// quiet waits until no search is on, and says whether the server is still at work.
+// quiet waits until no search is on, and reports whether the server is still at work.
 func (x *indexing) quiet(ctx context.Context) bool {
 	for ctx.Err() == nil {
 		x.mu.Lock()
@@ -165,42 +170,23 @@ type filling struct {
 	*indexing
 	began  time.Time
 	wanted func(walk.File) bool
-	ctx    context.Context
+	quiet  func() bool
 	sketch index.Sketch
 	reader confine.Reader
 	read   int64 // bytes of what is open
 	full   bool
 }
 
-// tree goes through a tree and says whether the index had no room for all of it.
-func (f *filling) tree(root confine.Path, o walk.Options) (full bool) {
-	select {
-	case <-time.After(pause):
-	case <-f.ctx.Done():
-		return false
-	}
-	defer f.reader.Close() // it was only read
-	o.Listings = f
-	_, _ = walk.Tree(f.ctx, root, o, f.visit) // what cannot be listed is searched the next time too
-	return f.full
-}
-
-// Recall and Remember make the listings of the index those of the walk.
-func (f *filling) Recall(dir confine.Path, at confine.Stamp) (walk.Listing, bool) {
-	return f.index.Listing(dir, at)
-}
-
-func (f *filling) Remember(dir confine.Path, at confine.Stamp, l walk.Listing) {
+func (f *filling) remember(dir confine.Path, at confine.Stamp, l walk.Listing) {
 	f.put(func() index.Outcome { return f.index.AddListing(dir, at, f.began, l) })
 }
 
-// put takes something in when no search is on.
+// put adds something when no search is on.
 func (f *filling) put(add func() index.Outcome) {
-	for f.quiet(f.ctx) {
+	for !f.full && f.quiet() {
 		switch add() {
 		case index.Full:
 			f.full = true
-			return
 		case index.Busy: // a search has just begun
 			continue
 		}
@@ -208,47 +194,46 @@ func (f *filling) put(add func() index.Outcome) {
 	}
 }
 
-func (f *filling) visit(file walk.File) (walk.Step, error) {
-	if f.full || !f.quiet(f.ctx) {
-		return walk.Stop, nil
-	}
-	if file.Type != confine.File || !f.wanted(file) {
-		return walk.Continue, nil
+// visit adds a file, read as a search reads it, if it is not known and worth it.
+func (f *filling) visit(ctx context.Context, file walk.File) struct{} {
+	none := struct{}{}
+	if f.full || !f.quiet() || !f.wanted(file) {
+		return none
 	}
 	stamp, kind, err := file.Stamp()
-	if err == nil && kind == confine.File && !f.index.Has(stamp) && rested(stamp, f.now()) {
-		f.take(file)
+	if err != nil || kind != confine.File || f.index.Has(stamp) {
+		return none
+	}
+	// A file that is being written just now is not worth it. A large one must have rested
+	// for longer, a second for every 16 MB, or a log that grows would be read again after
+	// every search.
+	rest := max(time.Duration(stamp.Size>>24)*time.Second, 2*time.Second)
+	if f.now().UnixNano()-stamp.Changed > int64(rest) {
+		f.take(ctx, file)
 		runtime.Gosched() // whoever waits for a processor comes first
 	}
-	return walk.Continue, nil
+	return none
 }
 
-// rested says that a file is worth reading: it is not being written just now. A
-// large one must have rested for longer, a second for every 16 MB, or a log that
-// grows would be read again after every search.
-func rested(s confine.Stamp, now time.Time) bool {
-	rest := time.Duration(s.Size>>24) * time.Second
-	return now.UnixNano()-s.Changed > int64(max(rest, 2*time.Second))
-}
-
-// take reads a file, as a search does, and takes it in.
-func (f *filling) take(file walk.File) {
+func (f *filling) take(ctx context.Context, file walk.File) {
 	began := f.now()
 	if !f.open(file) {
 		return
 	}
 	stamp := f.reader.Stamp()
 	f.sketch.Begin(stamp.Size)
-	got, err := f.probe.Search(f.ctx, io.TeeReader(f, &f.sketch), match.Want{CountOnly: true})
+	got, err := f.probe.Search(ctx, io.TeeReader(f, &f.sketch), match.Want{CountOnly: true})
 	if err != nil || !got.Binary && f.read != stamp.Size {
 		return
 	}
-	kind := kindOf(got)
-	if kind == index.Opaque && f.decode(file, got.Encoding) && f.reader.Stamp() == stamp && f.read == stamp.Size {
-		kind = index.Text
-		if got.Binary {
-			kind = index.Mixed
-		}
+	kind := index.Text
+	switch {
+	case got.Encoding == "": // a NUL near the start
+		kind = index.Binary
+	case got.Encoding != "utf-8" && !f.decode(file, got.Encoding, stamp):
+		kind = index.Opaque
+	case got.Binary:
+		kind = index.Mixed
 	}
 	f.put(func() index.Outcome { return f.index.AddFile(stamp, began, kind, &f.sketch) })
 }
@@ -259,36 +244,23 @@ func (f *filling) open(file walk.File) bool {
 	return file.OpenReader(&f.reader) == nil && f.reader.Local()
 }
 
-// decode reads a file once more, to take it in as UTF-8: that is what is searched.
-func (f *filling) decode(file walk.File, encoding string) bool {
+// decode reads a file once more, to sketch it as UTF-8: that is what is searched.
+func (f *filling) decode(file walk.File, encoding string, stamp confine.Stamp) bool {
 	e, err := text.Lookup(encoding)
 	if err != nil || !f.open(file) {
 		return false
 	}
 	f.sketch.Begin(2 * f.reader.Size())
 	_, err = io.Copy(&f.sketch, e.NewReader(f))
-	return err == nil
+	return err == nil && f.reader.Stamp() == stamp && f.read == stamp.Size
 }
 
 // Read reads on in the file that is open, while no search is on.
 func (f *filling) Read(p []byte) (int, error) {
-	if !f.quiet(f.ctx) {
+	if !f.quiet() {
 		return 0, io.ErrUnexpectedEOF
 	}
 	n, err := f.reader.Read(p)
 	f.read += int64(n)
 	return n, err
-}
-
-// kindOf is the kind of a file in which nothing was found.
-func kindOf(r match.Result) index.Kind {
-	switch {
-	case r.Encoding == "": // a NUL near the start
-		return index.Binary
-	case r.Encoding != "utf-8":
-		return index.Opaque
-	case r.Binary:
-		return index.Mixed
-	}
-	return index.Text
 }

@@ -8,16 +8,7 @@ import (
 
 	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/text"
-	"github.com/multiollama/mcp-server/shared/toolkit"
 )
-
-var infoSpec = toolkit.Spec{
-	Name:    "get_file_info",
-	Title:   "Describe a file",
-	Doc:     "Describe a file or directory: type, size, times, permissions, MIME type, encoding, lines.",
-	Toolset: "list",
-	Effect:  toolkit.Reads,
-}
 
 type infoIn struct {
 	Path string `json:"path" path:"read" doc:"File or directory."`
@@ -59,7 +50,7 @@ func (r *reader) info(ctx context.Context, in infoIn) (infoOut, error) {
 	return out, nil
 }
 
-// describeContent adds what only the content tells. A file that may be described
+// describeContent adds what only the content shows. A file that may be described
 // but not read is described all the same.
 func (o *infoOut) describeContent(ctx context.Context, p confine.Path) {
 	f, info, err := p.Open()
@@ -77,13 +68,12 @@ func (o *infoOut) describeContent(ctx context.Context, p confine.Path) {
 		return
 	}
 	o.Encoding, o.LineEnding = found.Encoding.Name(), string(text.LineEndingOf(head))
-	if info.Size <= cheapBytes {
-		o.Lines = countLines(ctx, found.Encoding.NewReader(io.NewSectionReader(f, 0, cheapBytes)))
+	if info.Size > cheapBytes {
+		return
 	}
-}
 
-// countLines counts a last line without a newline too; nil if it cannot be read.
-func countLines(ctx context.Context, r io.Reader) *int64 {
+	// Count the lines, a last one without a newline too; not if they cannot be read.
+	r := found.Encoding.NewReader(io.NewSectionReader(f, 0, cheapBytes))
 	var n int64
 	last := byte('\n')
 	buf := make([]byte, headBytes)
@@ -97,13 +87,12 @@ func countLines(ctx context.Context, r io.Reader) *int64 {
 			if last != '\n' {
 				n++
 			}
-			return &n
+			o.Lines = &n
 		}
 		if err != nil {
-			return nil
+			return
 		}
 	}
-	return nil
 }
 
 // Text is a line for each thing known.

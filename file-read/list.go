@@ -12,22 +12,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/multiollama/mcp-server/shared/command"
 	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/glob"
 	"github.com/multiollama/mcp-server/shared/text"
-	"github.com/multiollama/mcp-server/shared/toolkit"
 )
 
 // list_directory of document 002, with sizes, times and pages.
-var listSpec = toolkit.Spec{
-	Name:    "list_directory",
-	Title:   "List a directory",
-	Doc:     "List what lies directly in a directory, a page at a time.",
-	Toolset: "list",
-	Effect:  toolkit.Reads,
-}
-
 type listIn struct {
 	Dir     string `json:"dir_path" path:"read" doc:"Directory."`
 	Pattern string `json:"pattern,omitempty" doc:"Names to list, e.g. *.go"`
@@ -66,27 +58,70 @@ func (r *reader) list(ctx context.Context, in listIn) (listOut, error) {
 		return listOut{}, err
 	}
 	defer d.Close()
-	items, err := readItems(ctx, d, in)
-	if err != nil {
-		return listOut{}, err
+	var pattern glob.Pattern
+	if in.Pattern != "" {
+		if pattern, err = glob.Compile(in.Pattern); err != nil {
+			return listOut{}, err
+		}
+	}
+
+	var items []item
+	for !errors.Is(err, io.EOF) {
+		var entries []confine.Entry
+		entries, err = d.Next(1024)
+		for _, e := range entries {
+			if !in.Hidden && strings.HasPrefix(e.Name, ".") || in.Pattern != "" && !pattern.Match(e.Name) {
+				continue
+			}
+			i := item{0, e.Name, e.Type} // what cannot be looked at comes last
+			if in.Sort != "name" {
+				if info, err := d.Info(e.Name); err == nil {
+					i.key = info.Modified.UnixNano()
+					if in.Sort == "size" {
+						i.key = info.Size
+					}
+				}
+			}
+			items = append(items, i)
+		}
+		if err := cmp.Or(err, ctx.Err()); err != nil && !errors.Is(err, io.EOF) {
+			return listOut{}, err
+		}
 	}
 	slices.SortFunc(items, item.compare)
-	first, _ := slices.BinarySearchFunc(items, after, func(i item, c cursor) int {
-		if i.compare(item(c)) <= 0 && in.Cursor != "" {
-			return -1
-		}
-		return 1
-	})
+	first := 0
+	if in.Cursor != "" {
+		first, _ = slices.BinarySearchFunc(items, after, func(i, after item) int {
+			if i.compare(after) <= 0 {
+				return -1
+			}
+			return 1
+		})
+	}
 	page := items[first:min(first+in.Limit, len(items))]
-	out := listOut{Entries: describe(d, page), Total: len(items), Denied: d.Denied()}
+
+	out := listOut{Entries: make([]entry, 0, len(page)), Total: len(items), Denied: d.Denied()}
+	for _, i := range page {
+		e := entry{Name: i.name, Type: i.kind.String()}
+		if info, err := d.Info(i.name); err != nil {
+			e.Error = fault.From(err).Sentence()
+		} else {
+			e.Type, e.Modified = info.Type.String(), stamp(info.Modified)
+			if info.Type == confine.File {
+				e.Size = info.Size
+			}
+		}
+		out.Entries = append(out.Entries, e)
+	}
 	if first+len(page) < len(items) {
-		out.NextCursor = cursor(page[len(page)-1]).String(in.Sort)
+		last := page[len(page)-1]
+		out.NextCursor = base64.RawURLEncoding.EncodeToString([]byte(in.Sort + "/" + strconv.FormatInt(last.key, 10) + "/" + last.name))
 	}
 	return out, nil
 }
 
 // item is a name with the key it is sorted by; larger keys come first, equal
-// ones by name, so that a page can go on after any of them even if the directory
+// ones by name, so that a page can begin after any of them even if the directory
 // has changed in between.
 type item struct {
 	key  int64
@@ -98,69 +133,6 @@ func (i item) compare(j item) int {
 	return cmp.Or(cmp.Compare(j.key, i.key), strings.Compare(i.name, j.name))
 }
 
-func readItems(ctx context.Context, d *confine.Dir, in listIn) ([]item, error) {
-	want, err := nameFilter(in)
-	if err != nil {
-		return nil, err
-	}
-	var items []item
-	for {
-		entries, err := d.Next(1024)
-		for _, e := range entries {
-			if want(e.Name) {
-				items = append(items, item{sortKey(d, e.Name, in.Sort), e.Name, e.Type})
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			return items, nil
-		}
-		if err := cmp.Or(err, ctx.Err()); err != nil {
-			return nil, err
-		}
-	}
-}
-
-func nameFilter(in listIn) (func(string) bool, error) {
-	visible := func(name string) bool { return in.Hidden || !strings.HasPrefix(name, ".") }
-	if in.Pattern == "" {
-		return visible, nil
-	}
-	pattern, err := glob.Compile(in.Pattern)
-	return func(name string) bool { return visible(name) && pattern.Match(name) }, err
-}
-
-// sortKey is 0 for what cannot be looked at; it is listed all the same, last.
-func sortKey(d *confine.Dir, name, by string) int64 {
-	if by == "name" {
-		return 0
-	}
-	info, err := d.Info(name)
-	switch {
-	case err != nil:
-		return 0
-	case by == "size":
-		return info.Size
-	}
-	return info.Modified.UnixNano()
-}
-
-func describe(d *confine.Dir, page []item) []entry {
-	out := make([]entry, 0, len(page))
-	for _, i := range page {
-		e := entry{Name: i.name, Type: i.kind.String()}
-		if info, err := d.Info(i.name); err != nil {
-			e.Error = fault.From(err).Sentence()
-		} else {
-			e.Type, e.Modified = info.Type.String(), stamp(info.Modified)
-			if info.Type == confine.File {
-				e.Size = info.Size
-			}
-		}
-		out = append(out, e)
-	}
-	return out
-}
-
 // stamp is a time as every answer of this server writes it: RFC 3339, UTC, seconds.
 func stamp(t time.Time) string {
 	if t.IsZero() {
@@ -169,40 +141,44 @@ func stamp(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// cursor is the last item of a page. It is opaque to clients, but not secret and
-// not trusted: all it can do is choose where in a sorted list to go on.
-type cursor item
-
-func (c cursor) String(by string) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(by + "/" + strconv.FormatInt(c.key, 10) + "/" + c.name))
-}
-
-func parseCursor(s, by string) (cursor, error) {
+// parseCursor reads the last item of a page. A cursor is opaque to clients, but not
+// secret and not trusted: all it can do is choose where in a sorted list to continue.
+func parseCursor(s, by string) (item, error) {
 	if s == "" {
-		return cursor{}, nil
+		return item{}, nil
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(s)
 	parts := strings.SplitN(string(raw), "/", 3)
 	if err != nil || len(parts) != 3 || parts[0] != by {
-		return cursor{}, badCursor()
+		return item{}, badCursor()
 	}
 	key, err := strconv.ParseInt(parts[1], 10, 64)
 	if err != nil {
-		return cursor{}, badCursor()
+		return item{}, badCursor()
 	}
-	return cursor{key: key, name: parts[2]}, nil
+	return item{key: key, name: parts[2]}, nil
 }
 
 func badCursor() error {
-	return fault.New(fault.ParamInvalid, "cursor is not from an answer to this question", "Give the nextCursor of the page before, with the same other parameters, or none for the first page")
+	return fault.New(fault.ParamInvalid, "cursor is not from an answer to this question",
+		"Give the nextCursor of the page before, with the same other parameters, or none for the first page")
 }
 
 // Text is a line an entry: name, size, time.
 func (o listOut) Text() string {
 	var b strings.Builder
 	for _, e := range o.Entries {
-		b.WriteString(e.line())
-		b.WriteByte('\n')
+		name := text.Escape(e.Name)
+		switch {
+		case e.Error != "":
+			fmt.Fprintf(&b, "%s  [%s: %s]\n", name, e.Type, e.Error)
+		case e.Type == "directory":
+			fmt.Fprintf(&b, "%s/  %s\n", name, e.Modified)
+		case e.Type == "file":
+			fmt.Fprintf(&b, "%s  %d  %s\n", name, e.Size, e.Modified)
+		default:
+			fmt.Fprintf(&b, "%s  [%s]  %s\n", name, e.Type, e.Modified)
+		}
 	}
 	switch {
 	case o.Total == 0:
@@ -218,15 +194,8 @@ func (o listOut) Text() string {
 	return b.String()
 }
 
-func (e entry) line() string {
-	name := text.Escape(e.Name)
-	switch {
-	case e.Error != "":
-		return fmt.Sprintf("%s  [%s: %s]", name, e.Type, e.Error)
-	case e.Type == "directory":
-		return fmt.Sprintf("%s/  %s", name, e.Modified)
-	case e.Type == "file":
-		return fmt.Sprintf("%s  %d  %s", name, e.Size, e.Modified)
-	}
-	return fmt.Sprintf("%s  [%s]  %s", name, e.Type, e.Modified)
+type allowedIn struct{}
+
+func (r *reader) listAllowed(ctx context.Context, _ allowedIn) (command.Directories, error) {
+	return command.ListDirectories(ctx, r.scope, "read")
 }

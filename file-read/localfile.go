@@ -6,28 +6,6 @@ import (
 	"github.com/multiollama/mcp-server/shared/toolkit"
 )
 
-// The vocabulary of document 002: the operations of this server under the names,
-// parameters and result shapes given there.
-
-var (
-	localReadSpec = toolkit.Spec{
-		Name: "read_local_file", Title: "Read a file", Toolset: "read", Effect: toolkit.Reads,
-		Doc: "Read a text file beneath the allowed directories.",
-	}
-	localListSpec = toolkit.Spec{
-		Name: "list_directory", Title: "List a directory", Toolset: "list", Effect: toolkit.Reads,
-		Doc: "List the names of what lies directly in a directory.",
-	}
-	localFindSpec = toolkit.Spec{
-		Name: "find_files_by_pattern", Title: "Find files by name", Toolset: "search", Effect: toolkit.Reads,
-		Doc: "Find files and directories whose name matches a glob such as *.py.",
-	}
-	localSearchSpec = toolkit.Spec{
-		Name: "search_content_in_files", Title: "Search in files", Toolset: "search", Effect: toolkit.Reads,
-		Doc: "Search file contents with a regular expression (RE2), line by line. Answers path:line:text.",
-	}
-)
-
 // stringResult is how FastMCP answers a function that returns str.
 type stringResult struct {
 	Result string `json:"result"`
@@ -57,15 +35,6 @@ type localReadIn struct {
 func (r *reader) localRead(ctx context.Context, in localReadIn) (stringResult, error) {
 	got, err := r.read(ctx, readIn{Path: in.Path})
 	return stringResult{got.oneText()}, err
-}
-
-// oneText is content and note in one string, for vocabularies that have no other
-// place to say that there is more.
-func (o readOut) oneText() string {
-	if note := o.note(); note != "" {
-		return o.Content + "\n" + note
-	}
-	return o.Content
 }
 
 type localListIn struct {

@@ -21,22 +21,20 @@ func program() command.Program {
 		Version: version,
 		Flags: []settings.Flag{
 			{Name: "max-read-bytes", Kind: settings.Size, Default: "128KiB", Doc: "bytes of content in one answer"},
-			{Name: "search-index", Kind: settings.Size, Default: "64MiB", Max: 4 << 30, Doc: "bytes of memory for what was searched, which makes the next search of it quick; 0 for none"},
+			{Name: "search-index", Kind: settings.Size, Default: "64MiB", Max: 4 << 30,
+				Doc: "bytes of memory for what was searched, which makes the next search of it quick; 0 for none"},
 			{Name: "allow-mime", Kind: settings.List, Doc: "MIME types of binaries that may be read too, e.g. image/png or image/*"},
 		},
-		Defaults: defaults,
-		Open:     open,
-	}
-}
-
-// defaults are what a vocabulary changes for those who set nothing else.
-func defaults(s *settings.Set) {
-	switch s.Text("vocabulary") {
-	case "agent": // document 004: ten calls a minute, no paths of the host in messages
-		s.SetDefault("rate-limit", "10/1m")
-		s.SetDefault("hide-paths", "true")
-	case "filesystem": // its read_media_file reads any file
-		s.SetDefault("allow-mime", "*/*")
+		Defaults: func(s *settings.Set) { // what a vocabulary changes for those who set nothing else
+			switch s.Text("vocabulary") {
+			case "agent": // document 004: ten calls a minute, no paths of the host in messages
+				s.SetDefault("rate-limit", "10/1m")
+				s.SetDefault("hide-paths", "true")
+			case "filesystem": // its read_media_file reads any file
+				s.SetDefault("allow-mime", "*/*")
+			}
+		},
+		Open: open,
 	}
 }
 
@@ -61,9 +59,11 @@ func open(_ context.Context, s *settings.Set, own command.Own) (*command.Service
 		Roots:        roots,
 		Vocabularies: vocabularies(r),
 		Resources:    resources(r),
-		Instructions: "Reads files beneath the allowed directories; list_allowed_directories names them. Large answers come in parts: follow nextOffset, nextCursor or cursor. What was left out (ignored, binary, unreadable) is always counted.",
-		Restrict:     restrict.Rules{Read: roots.Dirs()},
-		Start:        indexing.start,
-		Close:        indexing.close,
+		Instructions: "Reads files beneath the allowed directories; list_allowed_directories names them. " +
+			"Large answers come in parts: follow nextOffset, nextCursor or cursor. " +
+			"What was left out (ignored, binary, unreadable) is always counted.",
+		Restrict: restrict.Rules{Read: roots.Dirs()},
+		Start:    indexing.start,
+		Close:    indexing.close,
 	}, nil
 }

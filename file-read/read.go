@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -18,19 +20,13 @@ import (
 )
 
 // file_read of document 000, with line ranges.
-var readSpec = toolkit.Spec{
-	Name:    "file_read",
-	Title:   "Read a file",
-	Doc:     "Read a text file, whole or by lines. Any common encoding is decoded. Large files come in parts: go on at nextOffset.",
-	Toolset: "read",
-	Effect:  toolkit.Reads,
-}
-
 type readIn struct {
 	Path     string `json:"path" path:"read" doc:"File: absolute, or relative to an allowed directory."`
 	Offset   int64  `json:"offset,omitempty" doc:"First line, 1-based; negative counts from the end (-20: the last 20 lines)."`
 	Limit    int    `json:"limit,omitempty" min:"1" doc:"Lines to read."`
 	Encoding string `json:"encoding,omitempty" doc:"Only if detection is wrong, e.g. shift_jis."`
+
+	budget int // bytes of content; 0 is what one answer may contain
 }
 
 type readOut struct {
@@ -47,7 +43,7 @@ type readOut struct {
 	SHA256     string `json:"sha256,omitempty" doc:"Of the whole file, where it was read whole."`
 
 	media []toolkit.Content // instead of content, for an allowed binary
-	past  bool              // the offset lies past the end
+	past  bool              // the offset is past the end
 }
 
 func (r *reader) read(ctx context.Context, in readIn) (readOut, error) {
@@ -55,19 +51,28 @@ func (r *reader) read(ctx context.Context, in readIn) (readOut, error) {
 	if err != nil {
 		return readOut{}, err
 	}
-	return r.readPath(ctx, p, in, r.maxBytes)
-}
-
-// readPath reads at most budget bytes of content of p.
-func (r *reader) readPath(ctx context.Context, p confine.Path, in readIn, budget int) (readOut, error) {
 	f := new(confine.Reader)
 	if err := p.OpenReader(f); err != nil {
 		return readOut{}, err
 	}
 	defer f.Close() //nolint:errcheck // only read from
-	head, whole, err := readAll(ctx, f, max(budget, headBytes-1))
-	if err == nil && !whole {
-		head, whole, err = readHead(f, f.Size())
+	size := f.Size()
+	budget := cmp.Or(in.budget, r.maxBytes)
+
+	// A file that fits into the answer is read whole, as long as it was when it was
+	// opened, into memory that is good until the answer is sent. Of a larger one, or one
+	// of /proc, whose size is not known, the head is read first.
+	var head []byte
+	whole := size > 0 && size <= int64(max(budget, headBytes-1))
+	if whole {
+		head = toolkit.Room(ctx, int(size))[:size]
+		var n int
+		if n, err = f.ReadAt(head, 0); err == io.EOF {
+			err = nil
+		}
+		head = head[:n]
+	} else {
+		head, whole, err = readHead(f, size)
 	}
 	if err != nil {
 		return readOut{}, err
@@ -80,63 +85,73 @@ func (r *reader) readPath(ctx context.Context, p confine.Path, in readIn, budget
 		found.Binary = false
 	}
 	if found.Binary {
-		return r.readMedia(p, f, f.Size(), found.MIME)
+		return r.readMedia(p, f, size, found.MIME)
 	}
-	if f.Size() > wholeFileMax && in.Offset == 0 && in.Limit == 0 {
-		return readOut{}, tooLargeToReadWhole(f.Size())
+	if size > wholeFileMax && in.Offset == 0 && in.Limit == 0 {
+		return readOut{}, fault.New(fault.LimitReached, fmt.Sprintf("this file has %d bytes; without a line range at most %d are read", size, wholeFileMax),
+			"Give offset and limit (offset=-100 for its end), or search it").
+			With("limit", wholeFileMax).With("size", size)
 	}
+
 	want := lines.Want{Offset: in.Offset, Limit: in.Limit, MaxBytes: budget}
-	var out readOut
+	var w lines.Window
 	if whole {
-		out, err = readBytes(ctx, head, found.Encoding, want)
-	} else if want.From, err = r.placeBefore(ctx, p, f, found.Encoding, want.Offset); err == nil {
-		out, err = readLines(ctx, f, f.Size(), found.Encoding, want)
+		var ok bool
+		if w, ok = wholeWindow(head, found.Encoding, want); !ok {
+			w, err = readWindow(ctx, bytes.NewReader(head), int64(len(head)), found.Encoding, want)
+		}
+	} else {
+		// In a large file that is read where it is, a place near the line is looked up.
+		if r.places != nil && want.Offset > 1 && size > lines.MinIndexed && found.Encoding.IsUTF8() {
+			again := func() (confine.Stamp, error) {
+				now, err := p.Stat()
+				return now.Stamp, err
+			}
+			want.From, err = r.places.Before(ctx, lines.File{ReaderAt: f, Stamp: f.Stamp(), Again: again}, want.Offset)
+		}
+		if err == nil {
+			w, err = readWindow(ctx, f, size, found.Encoding, want)
+		}
 	}
-	out.Size, out.MIMEType, out.Encoding = f.Size(), found.MIME, found.Encoding.Name()
-	return out, err
-}
-
-// file is what reading needs of an open file.
-type file interface {
-	io.Reader
-	io.ReaderAt
-}
-
-// readLines reads a file that does not fit into one answer, in constant memory.
-func readLines(ctx context.Context, f file, size int64, enc text.Encoding, want lines.Want) (readOut, error) {
-	w, err := readWindow(ctx, f, size, enc, want)
 	if err != nil {
 		return readOut{}, err
 	}
-	return windowOut(w, want), nil
-}
-
-// readBytes reads the whole of a file, so that its hash can be told.
-func readBytes(ctx context.Context, raw []byte, enc text.Encoding, want lines.Want) (readOut, error) {
-	w, ok := wholeWindow(raw, enc, want)
-	if !ok {
-		var err error
-		if w, err = readWindow(ctx, bytes.NewReader(raw), int64(len(raw)), enc, want); err != nil {
-			return readOut{}, err
-		}
+	out := readOut{
+		StartLine: w.Start, LineCount: w.Count, Truncated: w.Truncated, NextOffset: w.Next,
+		Size: size, MIMEType: found.MIME, Encoding: found.Encoding.Name(), LineEnding: string(text.LineEndingOf(w.Text)),
+		past: w.Count == 0 && want.Offset > 1,
 	}
-	out := windowOut(w, want)
-	if w.Start <= 1 && !w.Truncated && w.Cut == 0 && want.Limit == 0 {
-		sum := sha256.Sum256(raw)
+	if utf8.Valid(w.Text) {
+		out.Content = toolkit.Text(w.Text)
+	} else { // every run of bytes that are no character is one U+FFFD
+		out.Content = strings.ToValidUTF8(string(w.Text), "\uFFFD")
+	}
+	if w.Total >= 0 {
+		out.TotalLines = &w.Total
+	}
+	if whole && w.Start <= 1 && !w.Truncated && w.Cut == 0 && want.Limit == 0 {
+		sum := sha256.Sum256(head)
 		out.SHA256 = hex.EncodeToString(sum[:])
 	}
 	return out, nil
 }
 
 // wholeWindow is the window of all of a text in UTF-8, where it is wanted and may be
-// had as it stands.
+// returned as it is, with no line that has to be cut.
 func wholeWindow(raw []byte, enc text.Encoding, want lines.Want) (w lines.Window, ok bool) {
 	if !enc.IsUTF8() || want.Offset != 0 || want.Limit != 0 || len(raw) > want.MaxBytes {
 		return w, false
 	}
 	content := bytes.TrimPrefix(raw, enc.BOM())
-	if len(content) == 0 || hasLongLine(content) {
+	if len(content) == 0 {
 		return w, false
+	}
+	for rest := content; len(rest) > lines.DefaultMaxLine; {
+		end := bytes.LastIndexByte(rest[:lines.DefaultMaxLine+1], '\n')
+		if end < 0 {
+			return w, false
+		}
+		rest = rest[end+1:]
 	}
 	count := bytes.Count(content, []byte{'\n'})
 	if content[len(content)-1] != '\n' {
@@ -145,19 +160,8 @@ func wholeWindow(raw []byte, enc text.Encoding, want lines.Want) (w lines.Window
 	return lines.Window{Text: content, Start: 1, Count: count, Total: int64(count)}, true
 }
 
-// hasLongLine says that a line may have to be cut.
-func hasLongLine(content []byte) bool {
-	for len(content) > lines.DefaultMaxLine {
-		end := bytes.LastIndexByte(content[:lines.DefaultMaxLine+1], '\n')
-		if end < 0 {
-			return true
-		}
-		content = content[end+1:]
-	}
-	return false
-}
-
-// readWindow reads UTF-8 where it lies and any other encoding through its decoder.
+// readWindow reads UTF-8 where it is and any other encoding through its decoder, in
+// constant memory.
 func readWindow(ctx context.Context, f file, size int64, enc text.Encoding, want lines.Want) (lines.Window, error) {
 	if !enc.IsUTF8() {
 		return lines.ReadStream(ctx, enc.NewReader(f), want)
@@ -171,34 +175,12 @@ func readWindow(ctx context.Context, f file, size int64, enc text.Encoding, want
 	return lines.Read(ctx, io.NewSectionReader(f, skip, max(size-skip, 0)), size-skip, want)
 }
 
-func windowOut(w lines.Window, want lines.Want) readOut {
-	out := readOut{
-		Content:    valid(w.Text),
-		StartLine:  w.Start,
-		LineCount:  w.Count,
-		Truncated:  w.Truncated,
-		NextOffset: w.Next,
-		LineEnding: string(text.LineEndingOf(w.Text)),
-		past:       w.Count == 0 && want.Offset > 1,
-	}
-	if w.Total >= 0 {
-		out.TotalLines = &w.Total
-	}
-	return out
-}
-
-// valid is a text in which every run of bytes that are no character is one U+FFFD.
-func valid(content []byte) string {
-	if utf8.Valid(content) {
-		return toolkit.Text(content)
-	}
-	return strings.ToValidUTF8(string(content), "\uFFFD")
-}
-
-// readMedia answers a binary that the operator allowed, as an image, as audio or
+// readMedia reads a binary that the operator allowed, as an image, as audio or
 // as an embedded resource.
 func (r *reader) readMedia(p confine.Path, f file, size int64, mime string) (readOut, error) {
-	if !r.mayRead(mime) {
+	base, _, _ := strings.Cut(mime, ";")
+	kind, _, _ := strings.Cut(base, "/")
+	if !slices.Contains(r.media, base) && !slices.Contains(r.media, kind+"/*") && !slices.Contains(r.media, "*/*") {
 		return readOut{}, fault.New(fault.Forbidden, fmt.Sprintf("this file is not text but %s", mime),
 			"Read text files only, or ask the person who runs this server to allow this type with --allow-mime").
 			With("mimeType", mime).With("size", size)
@@ -211,30 +193,14 @@ func (r *reader) readMedia(p confine.Path, f file, size int64, mime string) (rea
 	if err != nil {
 		return readOut{}, err
 	}
-	return readOut{
-		Size: size, MIMEType: mime,
-		media: []toolkit.Content{mediaBlock(p, mime, data)},
-	}, nil
-}
-
-func mediaBlock(p confine.Path, mime string, data []byte) toolkit.Content {
-	plain, _, _ := strings.Cut(mime, ";")
-	switch mediaKind(plain) {
+	block := toolkit.BlobBlock(p.URI(), base, data)
+	switch kind {
 	case "image":
-		return toolkit.ImageBlock(plain, data)
+		block = toolkit.ImageBlock(base, data)
 	case "audio":
-		return toolkit.AudioBlock(plain, data)
+		block = toolkit.AudioBlock(base, data)
 	}
-	return toolkit.BlobBlock(p.URI(), plain, data)
-}
-
-// mediaKind is the type of the content block that MCP has for a MIME type.
-func mediaKind(mime string) string {
-	switch kind, _, _ := strings.Cut(mime, "/"); kind {
-	case "image", "audio":
-		return kind
-	}
-	return "resource"
+	return readOut{Size: size, MIMEType: mime, media: []toolkit.Content{block}}, nil
 }
 
 // Contents is the text itself, unchanged, and a second block with what there is
@@ -266,44 +232,19 @@ func (o readOut) note() string {
 	return ""
 }
 
+// oneText is content and note in one string, for vocabularies that have no other
+// place to say that there is more.
+func (o readOut) oneText() string {
+	if note := o.note(); note != "" {
+		return o.Content + "\n" + note
+	}
+	return o.Content
+}
+
 // Bytes is what the audit log records as read.
 func (o readOut) Bytes() int64 {
 	if o.media != nil {
 		return o.Size
 	}
 	return int64(len(o.Content))
-}
-
-// readAll reads a file of most bytes at most, as long as it was when it was opened: one
-// that grows meanwhile is what it was. Of one of /proc the size is not known. The bytes
-// are good until the answer is sent.
-func readAll(ctx context.Context, f *confine.Reader, most int) (raw []byte, whole bool, err error) {
-	size := f.Size()
-	if size <= 0 || size > int64(most) {
-		return nil, false, nil
-	}
-	raw = toolkit.Room(ctx, int(size))[:size]
-	n, err := f.ReadAt(raw, 0)
-	if err == io.EOF {
-		err = nil
-	}
-	return raw[:n], true, err
-}
-
-// readHead reads what detection needs and leaves the file's offset at its start.
-// It says whether that is the whole file, whatever size was told of it: a file of
-// /proc has none.
-func readHead(f io.ReaderAt, size int64) (head []byte, whole bool, err error) {
-	head = make([]byte, min(max(size, 4095)+1, headBytes))
-	n, err := f.ReadAt(head, 0)
-	if err == io.EOF {
-		return head[:n], true, nil
-	}
-	return head[:n], false, err
-}
-
-func tooLargeToReadWhole(size int64) error {
-	return fault.New(fault.LimitReached, fmt.Sprintf("this file has %d bytes; without a line range at most %d are read", size, wholeFileMax),
-		"Give offset and limit (offset=-100 for its end), or search it").
-		With("limit", wholeFileMax).With("size", size)
 }

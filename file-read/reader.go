@@ -1,52 +1,60 @@
 package main
 
 import (
-	"context"
-	"slices"
-	"strings"
+	"io"
 
 	"github.com/multiollama/mcp-server/file-read/internal/lines"
 	"github.com/multiollama/mcp-server/file-read/internal/match"
 	"github.com/multiollama/mcp-server/shared/confine"
-	"github.com/multiollama/mcp-server/shared/text"
+	"github.com/multiollama/mcp-server/shared/glob"
 )
 
 // Limits of one answer that no flag changes.
 const (
 	wholeFileMax = 100 << 20 // bytes a file may have to be read without a line range
 	mediaMax     = 5 << 20   // bytes of an image or another binary in one answer
-	headBytes    = 64 << 10  // bytes looked at to tell text from binary
+	headBytes    = 64 << 10  // bytes looked at to distinguish text from binary
 	cheapBytes   = 8 << 20   // bytes a file may have to be counted line by line for its description
 )
 
 // reader is what every operation of this server works on: directories that can
-// be read, and how much of them one answer may carry.
+// be read, and how much of them one answer may contain.
 type reader struct {
 	scope    *confine.Scope
 	maxBytes int // bytes of content in one answer
 	indexing *indexing
 	media    []string // MIME types of binaries that may be read: "image/png", "image/*", "*/*"
 
-	places  *lines.LineIndex // where lines lie in large files; nil: not remembered
-	buffers *match.Buffers     // of searches; nil: each call has its own
+	places  *lines.LineIndex // where lines are in large files; nil: not remembered
+	buffers *match.Buffers   // of searches; nil: each call has its own
 }
 
-// placeBefore is a place before that line, where one is worth its while: in a large file
-// that is read where it lies.
-func (r *reader) placeBefore(ctx context.Context, p confine.Path, f *confine.Reader, enc text.Encoding, line int64) (lines.Place, error) {
-	if r.places == nil || line <= 1 || f.Size() <= lines.MinIndexed || !enc.IsUTF8() {
-		return lines.Place{}, nil
-	}
-	again := func() (confine.Stamp, error) {
-		now, err := p.Stat()
-		return now.Stamp, err
-	}
-	return r.places.Before(ctx, lines.File{ReaderAt: f, Stamp: f.Stamp(), Again: again}, line)
+// file is what reading needs of an open file.
+type file interface {
+	io.Reader
+	io.ReaderAt
 }
 
-// mayRead says whether a binary of this MIME type was allowed by the operator.
-func (r *reader) mayRead(mime string) bool {
-	mime, _, _ = strings.Cut(mime, ";")
-	kind, _, _ := strings.Cut(mime, "/")
-	return slices.Contains(r.media, mime) || slices.Contains(r.media, kind+"/*") || slices.Contains(r.media, "*/*")
+// readHead reads what detection needs and leaves the file's offset at its start.
+// It reports whether that is the whole file, whatever its size is said to be: a file of
+// /proc has none.
+func readHead(f io.ReaderAt, size int64) (head []byte, whole bool, err error) {
+	head = make([]byte, min(max(size, 4095)+1, headBytes))
+	n, err := f.ReadAt(head, 0)
+	if err == io.EOF {
+		return head[:n], true, nil
+	}
+	return head[:n], false, err
+}
+
+func compileGlobs(patterns []string) ([]glob.Pattern, error) {
+	var out []glob.Pattern
+	for _, s := range patterns {
+		p, err := glob.Compile(s)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return out, nil
 }

@@ -8,14 +8,6 @@ import (
 	"github.com/multiollama/mcp-server/shared/toolkit"
 )
 
-var readManySpec = toolkit.Spec{
-	Name:    "read_multiple_files",
-	Title:   "Read several files",
-	Doc:     "Read several text files at once. One that cannot be read does not fail the others.",
-	Toolset: "read",
-	Effect:  toolkit.Reads,
-}
-
 type readManyIn struct {
 	Paths []string `json:"paths" path:"read" minItems:"1" maxItems:"100" doc:"Files."`
 	Limit int      `json:"limit,omitempty" min:"1" doc:"Lines to read of each."`
@@ -41,8 +33,8 @@ type problem struct {
 	Message string     `json:"message"`
 }
 
-// readMany shares the content that one answer may carry among the files, in
-// their order; a file for which nothing is left says so.
+// readMany shares the content that one answer may contain among the files, in
+// their order; a file for which nothing is left has an error.
 func (r *reader) readMany(ctx context.Context, in readManyIn) (readManyOut, error) {
 	out := readManyOut{Files: make([]oneOfMany, 0, len(in.Paths))}
 	budget := r.maxBytes
@@ -50,59 +42,43 @@ func (r *reader) readMany(ctx context.Context, in readManyIn) (readManyOut, erro
 		if err := ctx.Err(); err != nil {
 			return readManyOut{}, err
 		}
-		one := r.readOne(ctx, name, in.Limit, budget)
-		if one.Content != nil {
-			budget -= len(*one.Content)
+		var got readOut
+		var err error
+		if budget <= 0 {
+			err = fault.New(fault.LimitReached, "the files before this one filled the answer", "Read it in a call of its own")
+		} else if got, err = r.read(ctx, readIn{Path: name, Limit: in.Limit, budget: budget}); err == nil && got.media != nil {
+			err = fault.New(fault.ParamInvalid, "this file is not text but "+got.MIMEType, "Read it in a call of its own")
 		}
-		out.Files = append(out.Files, one)
+		if err != nil {
+			e := fault.From(err)
+			out.Files = append(out.Files, oneOfMany{Path: name, Error: &problem{e.Code, e.Sentence()}})
+			continue
+		}
+		budget -= len(got.Content)
+		out.Files = append(out.Files, oneOfMany{
+			Path: name, Content: &got.Content, TotalLines: got.TotalLines,
+			Truncated: got.Truncated, NextOffset: got.NextOffset, note: got.note(),
+		})
 	}
 	return out, nil
-}
-
-func (r *reader) readOne(ctx context.Context, name string, limit, budget int) oneOfMany {
-	if budget <= 0 {
-		return failed(name, fault.New(fault.LimitReached, "the files before this one filled the answer", "Read it in a call of its own"))
-	}
-	p, err := r.scope.Parse(ctx, name)
-	if err != nil {
-		return failed(name, err)
-	}
-	got, err := r.readPath(ctx, p, readIn{Limit: limit}, budget)
-	if err != nil {
-		return failed(name, err)
-	}
-	if got.media != nil {
-		return failed(name, fault.New(fault.ParamInvalid, "this file is not text but "+got.MIMEType, "Read it in a call of its own"))
-	}
-	return oneOfMany{
-		Path: name, Content: &got.Content, TotalLines: got.TotalLines,
-		Truncated: got.Truncated, NextOffset: got.NextOffset, note: got.note(),
-	}
-}
-
-func failed(name string, err error) oneOfMany {
-	e := fault.From(err)
-	return oneOfMany{Path: name, Error: &problem{e.Code, e.Sentence()}}
 }
 
 // Contents is one block for each file, under its name.
 func (o readManyOut) Contents() []toolkit.Content {
 	blocks := make([]toolkit.Content, 0, len(o.Files))
 	for _, f := range o.Files {
-		blocks = append(blocks, toolkit.TextBlock(f.text()))
+		var s string
+		switch {
+		case f.Error != nil:
+			s = fmt.Sprintf("==> %s <==\n[%s: %s]", f.Path, f.Error.Code, f.Error.Message)
+		case f.note != "":
+			s = fmt.Sprintf("==> %s <==\n%s\n%s", f.Path, *f.Content, f.note)
+		default:
+			s = fmt.Sprintf("==> %s <==\n%s", f.Path, *f.Content)
+		}
+		blocks = append(blocks, toolkit.TextBlock(s))
 	}
 	return blocks
-}
-
-func (f oneOfMany) text() string {
-	if f.Error != nil {
-		return fmt.Sprintf("==> %s <==\n[%s: %s]", f.Path, f.Error.Code, f.Error.Message)
-	}
-	s := fmt.Sprintf("==> %s <==\n%s", f.Path, *f.Content)
-	if f.note != "" {
-		s += "\n" + f.note
-	}
-	return s
 }
 
 // Bytes is what the audit log records as read.

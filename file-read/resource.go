@@ -28,32 +28,22 @@ func resources(r *reader) *toolkit.Resources {
 }
 
 func (r *reader) readResource(ctx context.Context, uri string) ([]toolkit.ResourceContent, error) {
-	p, err := r.scope.Parse(ctx, uri)
-	if err != nil {
+	got, err := r.read(ctx, readIn{Path: uri})
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	got, err := r.readPath(ctx, p, readIn{}, r.maxBytes)
-	if err != nil {
-		return nil, err
-	}
-	if got.media != nil {
+	case got.media != nil:
 		return []toolkit.ResourceContent{{URI: uri, MIME: got.MIMEType, Blob: got.media[0].Data}}, nil
-	}
-	if got.Truncated {
-		return nil, tooLargeForResource(got.Size, r.maxBytes)
+	case got.Truncated: // a resource has no pages, and half a file that looks complete is worse than none
+		return nil, fault.New(fault.LimitReached, "the file is larger than one resource may be", "Read it by lines with a tool of this server").
+			With("limit", r.maxBytes).With("size", got.Size)
 	}
 	return []toolkit.ResourceContent{{URI: uri, MIME: got.MIMEType, Text: got.Content}}, nil
 }
 
-// A resource has no pages, and half a file that looks like a whole one is worse
-// than none.
-func tooLargeForResource(size int64, limit int) error {
-	return fault.New(fault.LimitReached, "the file is larger than one resource may be", "Read it by lines with a tool of this server").
-		With("limit", limit).With("size", size)
-}
-
 // completePath completes what the person has typed of the template's {+path}: an
-// absolute path without its first slash.
+// absolute path without its first slash. Nothing is completed in a directory that cannot
+// be listed.
 func (r *reader) completePath(ctx context.Context, prefix string) (values []string, total int, more bool, err error) {
 	roots, err := r.scope.Roots(ctx)
 	if err != nil {
@@ -66,38 +56,26 @@ func (r *reader) completePath(ctx context.Context, prefix string) (values []stri
 		}
 	}
 	if p, err := roots.Parse(parent); err == nil {
-		values = append(values, namesIn(ctx, p, start)...)
+		if d, err := p.OpenDir(); err == nil {
+			defer d.Close()
+			for err == nil && ctx.Err() == nil {
+				var entries []confine.Entry
+				entries, err = d.Next(1024)
+				for _, e := range entries {
+					if !strings.HasPrefix(e.Name, start) {
+						continue
+					}
+					name := strings.TrimPrefix(p.Child(e.Name).Abs(), "/")
+					if e.Type == confine.Directory {
+						name += "/"
+					}
+					values = append(values, name)
+				}
+			}
+		}
 	}
 	slices.Sort(values)
 	values = slices.Compact(values)
 	total = len(values)
 	return values[:min(total, completionsMax)], total, total > completionsMax, nil
-}
-
-// namesIn lists the names in p that start with start; nothing where p cannot be
-// listed: a completion is no place for errors.
-func namesIn(ctx context.Context, p confine.Path, start string) []string {
-	d, err := p.OpenDir()
-	if err != nil {
-		return nil
-	}
-	defer d.Close()
-	var names []string
-	for ctx.Err() == nil {
-		entries, err := d.Next(1024)
-		for _, e := range entries {
-			if !strings.HasPrefix(e.Name, start) {
-				continue
-			}
-			name := strings.TrimPrefix(p.Child(e.Name).Abs(), "/")
-			if e.Type == confine.Directory {
-				name += "/"
-			}
-			names = append(names, name)
-		}
-		if err != nil {
-			break
-		}
-	}
-	return names
 }

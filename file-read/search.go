@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -16,14 +17,6 @@ import (
 )
 
 // search_content_in_files of document 002.
-var searchSpec = toolkit.Spec{
-	Name:    "search_content_in_files",
-	Title:   "Search in files",
-	Doc:     "Search file contents with a regular expression (RE2). Answers path:line:text, in path order.",
-	Toolset: "search",
-	Effect:  toolkit.Reads,
-}
-
 type searchIn struct {
 	Path       string `json:"search_path" path:"read" doc:"File or directory."`
 	Regex      string `json:"regex_pattern" doc:"RE2 regular expression."`
@@ -74,10 +67,26 @@ func (r *reader) search(ctx context.Context, in searchIn) (searchOut, error) {
 	}
 	if info.Type == confine.Directory {
 		err = r.searchDirectory(ctx, s, p, in)
-	} else {
-		err = s.file(ctx, p)
+	} else { // a file that the caller named; glob and ignore rules do not apply
+		var f confine.Reader
+		if err = p.OpenReader(&f); err == nil {
+			var got found
+			if got.result, err = s.run(ctx, &f); err == nil {
+				s.take(func() confine.Path { return p }, got)
+			}
+		}
 	}
-	s.out.note = s.summary()
+	o := &s.out
+	o.note = fmt.Sprintf("[matching lines: %d, in %d of %d files searched]", o.Lines, o.Files, o.Searched)
+	switch {
+	case o.Cut:
+		o.note = fmt.Sprintf("[the first %d matching lines; more may follow: narrow the pattern, the path or glob, or raise max_results]", len(o.Hits))
+	case o.Lines == 0 && info.Type == confine.Directory && !in.Recursive:
+		o.note += " [only the files directly in the directory were searched: give recursive]"
+	}
+	if note := o.Skipped.note(); note != "" {
+		o.note += "\n" + note
+	}
 	return s.out, err
 }
 
@@ -92,7 +101,6 @@ type search struct {
 	spans   bool // a match may span lines
 	max     int  // matching lines
 	budget  int  // bytes of text
-	flat    bool // only the files directly in a directory were looked at
 	out     searchOut
 
 	known           *index.View // of earlier searches; nil: nothing
@@ -134,39 +142,29 @@ func (r *reader) newSearch(in searchIn) (*search, error) {
 }
 
 // How many files may be searched before those that come first are: with lines, what
-// was found in them is held meanwhile, and perhaps for nothing.
+// was found in them is kept meanwhile, and perhaps for nothing.
 const (
 	aheadForLines  = 256
 	aheadForCounts = 4096
 )
 
-// searchDirectory searches the files of a directory, but for those in which the index
-// knows that nothing is. What it does not know it gets to know after the search.
+// searchDirectory searches the files of a directory, except those that the index knows
+// to have no match. What it does not know it gets to know after the search.
 func (r *reader) searchDirectory(ctx context.Context, s *search, p confine.Path, in searchIn) error {
-	options := walk.Options{Recursive: in.Recursive, Hidden: true, Gitignore: in.Gitignore}
 	known, done := r.indexing.view(s.pattern)
 	defer done()
 	s.known = known
-	err := s.directory(ctx, p, options)
-	if err == nil && !s.stopped && s.unknown > s.looked/64 { // few are not worth it
-		r.indexing.fill(p, options, s.glob.matches)
-	}
-	return err
-}
-
-func (s *search) directory(ctx context.Context, p confine.Path, options walk.Options) error {
-	options.Ahead = aheadForCounts
+	options := walk.Options{Recursive: in.Recursive, Hidden: true, Gitignore: in.Gitignore, Ahead: aheadForCounts}
 	if s.output == "lines" {
 		options.Ahead = aheadForLines
 	}
-	if s.known != nil {
-		options.Listings = s.known
+	if known != nil {
+		options.Recall = known.Recall
 	}
-	s.flat = !options.Recursive
-	done := 0
+	delivered := 0
 	skipped, err := walk.Each(ctx, p, options, s.look, func(f walk.File, got found) bool {
-		if done++; done%500 == 0 {
-			toolkit.Progress(ctx, float64(done), 0, fmt.Sprintf("%d files searched, %d lines found", done, s.out.Lines))
+		if delivered++; delivered%500 == 0 {
+			toolkit.Progress(ctx, float64(delivered), 0, fmt.Sprintf("%d files searched, %d lines found", delivered, s.out.Lines))
 		}
 		s.stopped = !s.take(f.Path, got)
 		return !s.stopped
@@ -174,17 +172,29 @@ func (s *search) directory(ctx context.Context, p confine.Path, options walk.Opt
 	for reason, n := range countsOf(skipped) {
 		s.out.Skipped.add(reason, n)
 	}
+	if err == nil && !s.stopped && s.unknown > s.looked/64 { // few are not worth it
+		r.indexing.fill(p, options, s.glob.matches)
+	}
 	return err
 }
 
-// look searches one file, unless the index knows the result; many run at once.
+// look searches one file, unless the index knows the result; many run at once. The index
+// is asked only in a directory that is as it was: the stamp of a file costs a good part
+// of what it costs to open it.
 func (s *search) look(ctx context.Context, f walk.File) found {
 	if !s.glob.matches(f) {
 		return found{other: true}
 	}
 	got := found{unknown: !f.Recalled()}
 	if s.known.Selective() && f.Recalled() {
-		switch s.verdict(f) {
+		verdict := index.Maybe
+		switch stamp, kind, err := f.Stamp(); {
+		case err != nil || kind != confine.File:
+			verdict = index.Unknown
+		case !s.spans || stamp.Size <= match.MaxSpan/utf8.UTFMax: // as UTF-8 a larger one may be too large to be searched
+			verdict = s.known.File(stamp)
+		}
+		switch verdict {
 		case index.Unknown:
 			got.unknown = true
 		case index.Never:
@@ -202,40 +212,14 @@ func (s *search) look(ctx context.Context, f walk.File) found {
 	return got
 }
 
-// verdict is what the index says of a file. It is asked only in a directory that is
-// as it was: the stamp of a file costs a good part of what it costs to open it.
-func (s *search) verdict(f walk.File) index.Verdict {
-	stamp, kind, err := f.Stamp()
-	switch {
-	case err != nil || kind != confine.File:
-		return index.Unknown
-	case s.spans && stamp.Size > match.MaxSpan/utf8.UTFMax: // as UTF-8 it may be too large to be searched
-		return index.Maybe
-	}
-	return s.known.File(stamp)
-}
-
-// file searches a file that the caller named; glob and ignore rules do not apply.
-func (s *search) file(ctx context.Context, p confine.Path) error {
-	var r confine.Reader
-	if err := p.OpenReader(&r); err != nil {
-		return err
-	}
-	result, err := s.run(ctx, &r)
-	if err == nil {
-		s.take(func() confine.Path { return p }, found{result: result})
-	}
-	return err
-}
-
 // run searches an open file and closes it.
 func (s *search) run(ctx context.Context, r *confine.Reader) (match.Result, error) {
 	defer r.Close()
 	return s.pattern.Search(ctx, r, s.want)
 }
 
-// take adds the result of the file at path to the answer and says whether more is
-// wanted.
+// take adds the result of the file at path to the answer, until max_results or the size
+// of an answer is reached, and reports whether more is wanted.
 func (s *search) take(path func() confine.Path, got found) bool {
 	if got.other {
 		return true
@@ -266,55 +250,27 @@ func (s *search) take(path func() confine.Path, got found) bool {
 	switch s.output {
 	case "files":
 		s.out.Matches = append(s.out.Matches, path().String())
-	case "lines":
-		return s.addHits(path().String(), got.result)
+		return true
+	case "count":
+		return true
 	}
-	return true
-}
-
-// addHits adds lines until max_results or the size of an answer is reached.
-func (s *search) addHits(path string, result match.Result) bool {
-	for _, h := range result.Hits {
-		line := fmt.Sprintf("%s:%d:%s", text.Escape(path), h.Line, h.Text)
-		size := len(line) + contextBytes(h)
+	name := path().String()
+	for _, h := range got.result.Hits {
+		line := fmt.Sprintf("%s:%d:%s", text.Escape(name), h.Line, h.Text)
+		size := len(line)
+		for _, l := range slices.Concat(h.Before, h.After) {
+			size += len(l)
+		}
 		if len(s.out.Hits) == s.max || size > s.budget {
 			s.out.Cut = true
 			return false
 		}
 		s.budget -= size
 		s.out.Matches = append(s.out.Matches, line)
-		s.out.Hits = append(s.out.Hits, hit{path, h.Line, h.Column, h.Text, h.Before, h.After})
+		s.out.Hits = append(s.out.Hits, hit{name, h.Line, h.Column, h.Text, h.Before, h.After})
 	}
-	if result.More {
-		s.out.Cut = true
-	}
+	s.out.Cut = s.out.Cut || got.result.More
 	return !s.out.Cut
-}
-
-func contextBytes(h match.Hit) int {
-	n := 0
-	for _, lines := range [][]string{h.Before, h.After} {
-		for _, l := range lines {
-			n += len(l)
-		}
-	}
-	return n
-}
-
-// summary says what was searched, what was found and what was left out.
-func (s *search) summary() string {
-	o := &s.out
-	b := fmt.Sprintf("[matching lines: %d, in %d of %d files searched]", o.Lines, o.Files, o.Searched)
-	switch {
-	case o.Cut:
-		b = fmt.Sprintf("[the first %d matching lines; more may follow: narrow the pattern, the path or glob, or raise max_results]", len(o.Hits))
-	case o.Lines == 0 && s.flat:
-		b += " [only the files directly in the directory were searched: give recursive]"
-	}
-	if note := o.Skipped.note(); note != "" {
-		b += "\n" + note
-	}
-	return b
 }
 
 // Text is the matching lines as grep writes them, with context lines where they
@@ -327,22 +283,18 @@ func (o searchOut) Text() string {
 		}
 	}
 	for _, h := range o.Hits {
-		h.write(&b)
+		path := text.Escape(h.Path)
+		for i, l := range h.Before {
+			fmt.Fprintf(&b, "%s-%d-%s\n", path, h.Line-int64(len(h.Before)-i), l)
+		}
+		fmt.Fprintf(&b, "%s:%d:%s\n", path, h.Line, h.Text)
+		for i, l := range h.After {
+			fmt.Fprintf(&b, "%s-%d-%s\n", path, h.Line+int64(i)+1, l)
+		}
+		if h.Before != nil || h.After != nil {
+			b.WriteString("--\n")
+		}
 	}
 	b.WriteString(o.note)
 	return b.String()
-}
-
-func (h hit) write(b *strings.Builder) {
-	path := text.Escape(h.Path)
-	for i, l := range h.Before {
-		fmt.Fprintf(b, "%s-%d-%s\n", path, h.Line-int64(len(h.Before)-i), l)
-	}
-	fmt.Fprintf(b, "%s:%d:%s\n", path, h.Line, h.Text)
-	for i, l := range h.After {
-		fmt.Fprintf(b, "%s-%d-%s\n", path, h.Line+int64(i)+1, l)
-	}
-	if h.Before != nil || h.After != nil {
-		b.WriteString("--\n")
-	}
 }

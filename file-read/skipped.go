@@ -7,11 +7,11 @@ import (
 	"github.com/multiollama/mcp-server/file-read/internal/walk"
 )
 
-// counts is what an answer left out, by reason, so that "not found" is never a
-// riddle. Reasons that did not occur are absent.
+// counts is what an answer left out, by reason, so that "not found" is never
+// unexplained. Reasons that did not occur are absent.
 type counts map[string]int
 
-// reasons are all there are, in the order in which they are told.
+// reasons are all there are, in the order in which they are listed.
 var reasons = []struct{ key, one, more string }{
 	{"ignored", "excluded by .gitignore", "excluded by .gitignore"},
 	{"excluded", "excluded by the call", "excluded by the call"},

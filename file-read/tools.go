@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	"github.com/multiollama/mcp-server/shared/command"
 	"github.com/multiollama/mcp-server/shared/toolkit"
 )
@@ -16,48 +18,74 @@ func vocabularies(r *reader) []command.Vocabulary {
 	}
 }
 
+// tool is a tool of this server: all of them only read.
+func tool[In, Out any](toolset, name, title, doc string, do func(context.Context, In) (Out, error)) toolkit.Tool {
+	return toolkit.New(toolkit.Spec{Name: name, Title: title, Doc: doc, Toolset: toolset, Effect: toolkit.Reads}, do)
+}
+
 func (r *reader) standardTools() []toolkit.Tool {
 	return []toolkit.Tool{
-		toolkit.New(readSpec, r.read),
-		toolkit.New(readManySpec, r.readMany),
-		toolkit.New(listSpec, r.list),
-		toolkit.New(treeSpec, r.tree),
-		toolkit.New(infoSpec, r.info),
-		toolkit.New(allowedSpec, r.listAllowed),
-		toolkit.New(findSpec, r.find),
-		toolkit.New(searchSpec, r.search),
+		tool("read", "file_read", "Read a file",
+			"Read a text file, whole or by lines. Any common encoding is decoded. Large files come in parts: go on at nextOffset.", r.read),
+		tool("read", "read_multiple_files", "Read several files",
+			"Read several text files at once. One that cannot be read does not fail the others.", r.readMany),
+		tool("list", "list_directory", "List a directory", "List what lies directly in a directory, a page at a time.", r.list),
+		tool("list", "directory_tree", "Show a directory tree",
+			"Show directories and files as an indented tree. What .gitignore excludes is left out, counted.", r.tree),
+		tool("list", "get_file_info", "Describe a file",
+			"Describe a file or directory: type, size, times, permissions, MIME type, encoding, lines.", r.info),
+		tool("list", "list_allowed_directories", "List the allowed directories",
+			"List the directories that may be read. A relative path means the first of them in which it exists.", r.listAllowed),
+		tool("search", "find_files_by_pattern", "Find files by name",
+			"Find files and directories whose name or path matches a glob.", r.find),
+		tool("search", "search_content_in_files", "Search in files",
+			"Search file contents with a regular expression (RE2). Answers path:line:text, in path order.", r.search),
 	}
 }
 
+// localFileTools are the operations of this server under the names, parameters and result
+// shapes of document 002.
 func (r *reader) localFileTools() []toolkit.Tool {
 	return []toolkit.Tool{
-		toolkit.New(localReadSpec, r.localRead),
-		toolkit.New(localListSpec, r.localList),
-		toolkit.New(localFindSpec, r.localFind),
-		toolkit.New(localSearchSpec, r.localSearch),
+		tool("read", "read_local_file", "Read a file", "Read a text file beneath the allowed directories.", r.localRead),
+		tool("list", "list_directory", "List a directory", "List the names of what lies directly in a directory.", r.localList),
+		tool("search", "find_files_by_pattern", "Find files by name",
+			"Find files and directories whose name matches a glob such as *.py.", r.localFind),
+		tool("search", "search_content_in_files", "Search in files",
+			"Search file contents with a regular expression (RE2), line by line. Answers path:line:text.", r.localSearch),
 	}
 }
 
+// agentTools are those of document 004. Paths are relative to the first allowed
+// directory; the Roots of this vocabulary reject absolute ones and "..".
 func (r *reader) agentTools() []toolkit.Tool {
 	return []toolkit.Tool{
-		toolkit.New(agentReadSpec, r.agentRead),
-		toolkit.New(agentListSpec, r.agentList),
-		toolkit.New(agentGlobSpec, r.agentGlob),
-		toolkit.New(agentGrepSpec, r.agentGrep),
+		tool("read", "read_file", "Read a file", "Read a text file.", r.agentRead),
+		tool("list", "list_files", "List files", "List the directories and files in a directory.", r.agentList),
+		tool("search", "glob", "Find files by name", "Find files by a glob: *.txt, **/*.rs, src/**/*.rs.", r.agentGlob),
+		tool("search", "grep", "Search in files",
+			"Search file contents with a regular expression (RE2). Answers path:line:text.", r.agentGrep),
 	}
 }
 
+// filesystemTools are the reading tools of @modelcontextprotocol/server-filesystem, with
+// its names, parameters and result texts (version 2026.8). Its bugs are not copied (a tail
+// that is off by one, binaries as mangled text, no cap on an answer); the README has the
+// table of differences.
 func (r *reader) filesystemTools() []toolkit.Tool {
 	return []toolkit.Tool{
-		toolkit.New(fsReadFileSpec, r.fsRead),
-		toolkit.New(fsReadTextSpec, r.fsRead),
-		toolkit.New(fsReadMediaSpec, r.fsReadMedia),
-		toolkit.New(fsReadManySpec, r.fsReadMany),
-		toolkit.New(fsListSpec, r.fsList),
-		toolkit.New(fsListSizesSpec, r.fsListSizes),
-		toolkit.New(fsTreeSpec, r.fsTree),
-		toolkit.New(fsSearchSpec, r.fsSearch),
-		toolkit.New(fsInfoSpec, r.fsInfo),
-		toolkit.New(fsAllowedSpec, r.fsAllowed),
+		tool("read", "read_file", "Read File (Deprecated)", "Read a text file. Deprecated: use read_text_file.", r.fsRead),
+		tool("read", "read_text_file", "Read Text File", "Read a text file, or its first (head) or last (tail) lines.", r.fsRead),
+		tool("read", "read_media_file", "Read Media File",
+			"Read an image, audio or other file as base64 with its MIME type.", r.fsReadMedia),
+		tool("read", "read_multiple_files", "Read Multiple Files",
+			"Read several text files at once; one that fails does not fail the others.", r.fsReadMany),
+		tool("list", "list_directory", "List Directory", "List a directory, [FILE] or [DIR] before each name.", r.fsList),
+		tool("list", "list_directory_with_sizes", "List Directory with Sizes", "List a directory with sizes and a summary.", r.fsListSizes),
+		tool("list", "directory_tree", "Directory Tree", "A recursive tree of files and directories as JSON.", r.fsTree),
+		tool("search", "search_files", "Search Files",
+			"Find files and directories by a glob on the path from the start: *.ext here, **/*.ext at any depth.", r.fsSearch),
+		tool("list", "get_file_info", "Get File Info", "Size, times, type and permissions of a file or directory.", r.fsInfo),
+		tool("list", "list_allowed_directories", "List Allowed Directories", "The directories that this server may read.", r.fsAllowed),
 	}
 }

@@ -7,18 +7,8 @@ import (
 
 	"github.com/multiollama/mcp-server/file-read/internal/walk"
 	"github.com/multiollama/mcp-server/shared/confine"
-	"github.com/multiollama/mcp-server/shared/glob"
 	"github.com/multiollama/mcp-server/shared/text"
-	"github.com/multiollama/mcp-server/shared/toolkit"
 )
-
-var treeSpec = toolkit.Spec{
-	Name:    "directory_tree",
-	Title:   "Show a directory tree",
-	Doc:     "Show directories and files as an indented tree. What .gitignore excludes is left out, counted.",
-	Toolset: "list",
-	Effect:  toolkit.Reads,
-}
 
 type treeIn struct {
 	Path      string   `json:"path" path:"read" doc:"Directory."`
@@ -35,12 +25,26 @@ type treeOut struct {
 	Skipped   counts `json:"skipped"`
 }
 
+// treeMarks are what follows the names of entries that are not files.
+var treeMarks = map[confine.Type]string{confine.Directory: "/", confine.Symlink: " [symlink]", confine.Other: " [special]"}
+
+// noWork is the work of a walk that only visits.
+func noWork(context.Context, walk.File) struct{} { return struct{}{} }
+
 func (r *reader) tree(ctx context.Context, in treeIn) (treeOut, error) {
 	p, err := r.scope.Parse(ctx, in.Path)
 	if err != nil {
 		return treeOut{}, err
 	}
-	exclude, err := compileNames(in.Exclude)
+	var forms []string // a name at any depth, or with a slash a path from the top
+	for _, s := range in.Exclude {
+		s = strings.TrimSuffix(strings.TrimPrefix(s, "./"), "/")
+		if !strings.Contains(s, "/") {
+			s = "**/" + s
+		}
+		forms = append(forms, strings.TrimPrefix(s, "/"))
+	}
+	exclude, err := compileGlobs(forms)
 	if err != nil {
 		return treeOut{}, err
 	}
@@ -48,48 +52,17 @@ func (r *reader) tree(ctx context.Context, in treeIn) (treeOut, error) {
 	var b strings.Builder
 	b.WriteString(text.Escape(p.String()) + "/\n")
 	options := walk.Options{Recursive: true, Hidden: true, Gitignore: in.Gitignore, MaxDepth: in.MaxDepth, Exclude: exclude}
-	skipped, err := walk.Tree(ctx, p, options, func(f walk.File) (walk.Step, error) {
+	skipped, err := walk.All(ctx, p, options, noWork, func(f walk.File, _ struct{}) bool {
 		if out.Entries == in.Limit {
 			out.Truncated = true
-			return walk.Stop, nil
+			return false
 		}
 		out.Entries++
-		b.WriteString(treeLine(f))
-		return walk.Continue, nil
+		b.WriteString(strings.Repeat("  ", f.Depth) + text.Escape(f.Name) + treeMarks[f.Type] + "\n")
+		return true
 	})
 	out.Tree, out.Skipped = b.String(), countsOf(skipped)
 	return out, err
-}
-
-func treeLine(f walk.File) string {
-	mark := ""
-	switch f.Type {
-	case confine.Directory:
-		mark = "/"
-	case confine.Symlink:
-		mark = " [symlink]"
-	case confine.Other:
-		mark = " [special]"
-	}
-	return strings.Repeat("  ", f.Depth) + text.Escape(f.Name) + mark + "\n"
-}
-
-// compileNames compiles globs that mean a name at any depth, or a path from the
-// top if they have a slash.
-func compileNames(patterns []string) ([]glob.Pattern, error) {
-	var out []glob.Pattern
-	for _, s := range patterns {
-		s = strings.TrimSuffix(strings.TrimPrefix(s, "./"), "/")
-		if !strings.Contains(s, "/") {
-			s = "**/" + s
-		}
-		p, err := glob.Compile(strings.TrimPrefix(s, "/"))
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, p)
-	}
-	return out, nil
 }
 
 // Text is the tree and what was left out of it.
