@@ -58,10 +58,6 @@ func (s *session) Counted() string {
 	return "http:" + cmp.Or(s.client.name, s.client.host)
 }
 
-// After has done called when the response is written, or will not be. It is for the
-// handler of the request, not for its goroutines.
-func (s *session) After(done func()) { s.reply.after = append(s.reply.after, done) }
-
 // NotificationChannel takes notifications for the client. They are written in
 // their order, and before the response of the request they belong to.
 func (s *session) NotificationChannel() chan<- mcp.JSONRPCNotification {

@@ -22,7 +22,6 @@ type reply struct {
 	limits  *http.ResponseController
 	streams bool // the client takes a stream
 	plain   bool // and JSON
-	after   []func()
 
 	mu    sync.Mutex
 	begun bool        // the stream
@@ -122,13 +121,10 @@ func (r *reply) finish(status int, response mcp.JSONRPCMessage, id json.RawMessa
 	r.done()
 }
 
-// done gives back what the response was made of.
+// done ends the response.
 func (r *reply) done() {
 	r.flush()
 	_ = r.limits.SetWriteDeadline(time.Time{}) // the connection may have another request
-	for _, done := range r.after {
-		done()
-	}
 }
 
 func (r *reply) json(status int, line []byte) {

@@ -17,7 +17,6 @@ type call struct {
 	ctx     context.Context // ends when the client cancels, or the connection must end
 	cancel  context.CancelCauseFunc
 	dropped atomic.Bool // the client cancelled it: nothing of it may be written
-	after   []func()    // what is to be done when its response is written
 }
 
 // calls are the requests in flight: running, waiting for their turn, or waiting

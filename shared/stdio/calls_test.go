@@ -9,7 +9,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-	"unsafe"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -187,35 +186,6 @@ func TestWhatSaysThatItWaitsHandsOnTheTurnToReadAtOnceAndIsNotWatched(t *testing
 			t.Errorf("handed on %d times, watched %v", handed, turn.watched.Load())
 		}
 		turn.timer.Stop()
-	})
-}
-
-func TestWhatAResponseIsMadeOfIsGivenBackWhenItIsWrittenAndOnce(t *testing.T) {
-	const calls = 20
-	synctest.Test(t, func(t *testing.T) {
-		var back atomic.Int64
-		c := dial(t, mcpServer(tools{"work": func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			room := []byte("mine")
-			server.ClientSessionFromContext(ctx).(*session).After(func() { back.Add(1); copy(room, "gone") })
-			return mcp.NewToolResultText(unsafe.String(&room[0], len(room))), nil
-		}}), Options{})
-		c.handshake(`{}`)
-		for id := range calls {
-			c.send(toolCall(id, "work"))
-		}
-		c.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}`)
-		all, err := c.rest()
-		if err != nil || len(all) == 0 {
-			t.Fatalf("%d answers, %v", len(all), err)
-		}
-		for _, h := range all {
-			if !strings.Contains(h.String(), "mine") {
-				t.Error(h)
-			}
-		}
-		if back.Load() != calls {
-			t.Errorf("given back %d times, in %d calls", back.Load(), calls)
-		}
 	})
 }
 

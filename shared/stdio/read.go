@@ -150,9 +150,6 @@ func (c *conn) run(work *call) {
 	c.out.write(line, func() bool { return c.calls.answer(work) })
 	c.out.lines.Back(line)
 	c.out.count(-size)
-	for _, done := range work.after {
-		done()
-	}
 }
 
 // respond waits for a free slot and handles the request.

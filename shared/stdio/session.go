@@ -61,15 +61,6 @@ func (s *session) Waits() {
 	}
 }
 
-// After has done called when the response of the request is written, or will not be: when
-// nothing that it was made of is needed any more. It is for the handler of the request,
-// not for its goroutines.
-func (s *session) After(done func()) {
-	if s.call != nil {
-		s.call.after = append(s.call.after, done)
-	}
-}
-
 // NotificationChannel takes notifications for the client. They are written in
 // their order, and before the response of the request they belong to.
 func (s *session) NotificationChannel() chan<- mcp.JSONRPCNotification {

@@ -34,7 +34,6 @@ type call struct {
 	ran       bool        // the function was started
 	sent      progress
 	replies   replies      // of a person, to what the function asks
-	after     func(func()) // has something done when the response is sent; nil where nobody tells
 	span      tracing.Span // of the request; nil where nobody traces
 }
 
@@ -47,9 +46,6 @@ type extra struct {
 // waiter is a session of a transport that reads on while a call waits for something. It
 // finds that out, but not for nothing; what a program does is slow beside it.
 type waiter interface{ Waits() }
-
-// sender is a session of a transport that tells when a response is sent.
-type sender interface{ After(func()) }
 
 // counted is a session of a transport that has no sessions: its calls count together with
 // those of the same client.
@@ -89,19 +85,6 @@ func Under(ctx context.Context, rule string) {
 	}
 }
 
-// Room is an empty slice with room for n bytes, which may hold anything, for what the call
-// that runs with ctx answers: others get it when that is sent. It is for the function of a
-// tool, not for its goroutines.
-func Room(ctx context.Context, n int) []byte {
-	c := callFrom(ctx)
-	if c == nil || c.after == nil {
-		return make([]byte, 0, n)
-	}
-	b := c.server.kept.Get(n)
-	c.after(func() { c.server.kept.Put(b) })
-	return b
-}
-
 // Text is b as text, without a copy: of a large result, the copy would be most of the work.
 // Nobody may change b as long as anybody has the text.
 func Text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
@@ -139,9 +122,6 @@ func (s *Server) open(ctx context.Context, name string, effect Effect, raw json.
 		c.counted = c.session
 		if s, ok := session.(counted); ok {
 			c.counted = s.Counted()
-		}
-		if s, ok := session.(sender); ok {
-			c.after = s.After
 		}
 	}
 	var client mcp.Implementation

@@ -1,11 +1,9 @@
 package toolkit
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"math"
 	"slices"
@@ -14,9 +12,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/multiollama/mcp-server/shared/audit"
 	"github.com/multiollama/mcp-server/shared/fault"
-	"github.com/multiollama/mcp-server/shared/stdio"
 )
 
 func TestASuccessIsTextAndStructureAndOneEvent(t *testing.T) {
@@ -252,52 +251,6 @@ func TestARequiredRecordComesFirst(t *testing.T) {
 	}
 }
 
-// Room is used again: nothing of one result may be seen in another.
-func TestResultsThatShareRoomOverTimeDoNotMix(t *testing.T) {
-	type roomOut struct {
-		Said string `json:"said"`
-	}
-	w := newWorld(t, func(c *Config) {
-		c.Vocabulary.Tools = []Tool{New(Spec{Name: "repeat", Doc: "Repeat.", Effect: Reads}, func(ctx context.Context, in sayIn) (roomOut, error) {
-			b := Room(ctx, 1000*len(in.Word))
-			for range 1000 {
-				b = append(b, in.Word...)
-			}
-			return roomOut{Text(b)}, nil
-		})}
-	})
-	in, send := io.Pipe()
-	hear, out := io.Pipe()
-	served := make(chan error, 1)
-	go func() { served <- stdio.Serve(t.Context(), w, in, out, stdio.Options{}); out.Close() }()
-	const calls = 300
-	go func() {
-		for id := range calls {
-			fmt.Fprintf(send, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"repeat","arguments":{"word":"<%[1]d>"}}}`+"\n", id)
-		}
-		send.Close()
-	}()
-	lines, heard := bufio.NewReader(hear), 0
-	for {
-		line, err := lines.ReadBytes('\n')
-		if err != nil {
-			break
-		}
-		var a answer
-		if err := json.Unmarshal(line, &a); err != nil {
-			t.Fatal(err)
-		}
-		want := strings.Repeat(fmt.Sprintf("<%v>", a.ID), 1000)
-		if r := read(t, a.Result); string(r.StructuredContent) != `{"said":"`+want+`"}` {
-			t.Fatalf("%v: %.100s", a.ID, line)
-		}
-		heard++
-	}
-	if err := <-served; err != nil || heard != calls {
-		t.Errorf("%d of %d answers, %v", heard, calls, err)
-	}
-}
-
 func TestOnlyWhatRunsSaysThatItWaits(t *testing.T) {
 	w := newWorld(t, nil)
 	c := newClient("one")
@@ -370,7 +323,7 @@ func TestTheRateIsLimitedPerSession(t *testing.T) {
 }
 
 func TestLimitsDoNotGrowWithSessions(t *testing.T) {
-	l := newLimits(Rate{Calls: 1, Per: time.Minute})
+	l := &limits{rate: Rate{Calls: 1, Per: time.Minute}, sessions: map[string]*rate.Limiter{}}
 	now := time.Unix(1000, 0)
 	for i := range maxSessions * 2 {
 		now = now.Add(time.Second)

@@ -31,12 +31,6 @@ type states struct {
 	open map[number]time.Time // given out and not taken back; until when
 }
 
-func newStates() *states {
-	s := &states{open: map[number]time.Time{}}
-	rand.Read(s.key[:]) // never fails (crypto/rand)
-	return s
-}
-
 // state is what a call is resumed with.
 type state struct {
 	call   digest   // client, tool and arguments

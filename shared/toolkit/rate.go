@@ -31,10 +31,6 @@ type limits struct {
 	sessions map[string]*rate.Limiter
 }
 
-func newLimits(r Rate) *limits {
-	return &limits{rate: r, sessions: map[string]*rate.Limiter{}}
-}
-
 // take uses up one call of the session, or says when the next one is free.
 func (l *limits) take(session string, now time.Time) error {
 	if !l.rate.limits() {

@@ -46,7 +46,11 @@ func (s *Server) readResource(ctx context.Context, r mcp.ReadResourceRequest) (a
 		contents, err := s.config.Resources.Read(ctx, uri)
 		all = make([]mcp.ResourceContents, len(contents))
 		for i, c := range contents {
-			all[i] = c.block()
+			if c.Blob != nil { // an empty blob is none
+				all[i] = mcp.BlobResourceContents{URI: c.URI, MIMEType: c.MIME, Blob: base64.StdEncoding.EncodeToString(c.Blob)}
+			} else {
+				all[i] = mcp.TextResourceContents{URI: c.URI, MIMEType: c.MIME, Text: c.Text}
+			}
 			size += int64(len(c.Text) + len(c.Blob))
 		}
 		return size, err
@@ -55,14 +59,6 @@ func (s *Server) readResource(ctx context.Context, r mcp.ReadResourceRequest) (a
 		return nil, err
 	}
 	return all, nil
-}
-
-// block is the content as MCP sends it; an empty blob is none.
-func (c ResourceContent) block() mcp.ResourceContents {
-	if c.Blob != nil {
-		return mcp.BlobResourceContents{URI: c.URI, MIMEType: c.MIME, Blob: base64.StdEncoding.EncodeToString(c.Blob)}
-	}
-	return mcp.TextResourceContents{URI: c.URI, MIMEType: c.MIME, Text: c.Text}
 }
 
 // changed tells every session that subscribed to uri. A client that does not read loses

@@ -73,7 +73,7 @@ func render(ctx context.Context, out any) (o outcome, err error) {
 	for _, c := range o.contents {
 		size += len(c.Text) + len(c.Text)/8
 	}
-	if o.structured.RawMessage, err = o.structured.Append(Room(ctx, size), out); err != nil {
+	if o.structured.RawMessage, err = o.structured.Append(make([]byte, 0, size), out); err != nil {
 		return outcome{}, err
 	}
 	if len(o.contents) == 0 {

@@ -25,34 +25,11 @@ func ClientRoots(ctx context.Context) (roots []string, ok bool, err error) {
 	if c == nil || !named || server.IsModernRequest(ctx) || session.GetClientCapabilities().Roots == nil {
 		return nil, false, nil
 	}
-	roots, err = c.server.roots.of(c.session).get(ctx, c.server.mcp)
+	roots, err = c.server.rootsOf(c.session).get(ctx, c.server.mcp)
 	if err != nil {
 		return nil, false, fault.New(fault.Unavailable, "the client did not list its roots", "Try again").Because(err)
 	}
 	return slices.Clone(roots), true, nil
-}
-
-// rootsMemory keeps what each session said.
-type rootsMemory struct {
-	mu       sync.Mutex
-	sessions map[string]*sessionRoots
-}
-
-func (m *rootsMemory) of(session string) *sessionRoots {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	r, ok := m.sessions[session]
-	if !ok {
-		r = &sessionRoots{asking: make(chan struct{}, 1)}
-		m.sessions[session] = r
-	}
-	return r
-}
-
-func (m *rootsMemory) forget(session string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.sessions, session)
 }
 
 // sessionRoots is one session's answer. asking holds a token while the client
@@ -63,6 +40,11 @@ type sessionRoots struct {
 	known   bool
 	roots   []string
 	changes int
+}
+
+func (s *Server) rootsOf(session string) *sessionRoots {
+	r, _ := s.roots.LoadOrStore(session, &sessionRoots{asking: make(chan struct{}, 1)})
+	return r.(*sessionRoots)
 }
 
 // get is the answer; the client is asked where it is not known.
@@ -102,7 +84,7 @@ func (r *sessionRoots) get(ctx context.Context, client *server.MCPServer) ([]str
 // rootsChanged handles notifications/roots/list_changed.
 func (s *Server) rootsChanged(ctx context.Context, _ mcp.JSONRPCNotification) {
 	if session := server.ClientSessionFromContext(ctx); session != nil {
-		r := s.roots.of(session.SessionID())
+		r := s.rootsOf(session.SessionID())
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.known, r.roots = false, nil

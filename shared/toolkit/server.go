@@ -16,10 +16,10 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 	"github.com/mark3labs/mcp-go/tracing"
+	"golang.org/x/time/rate"
 
 	"github.com/multiollama/mcp-server/shared/audit"
 	"github.com/multiollama/mcp-server/shared/fault"
-	"github.com/multiollama/mcp-server/shared/rpc"
 )
 
 // Config is all a server is made of.
@@ -61,10 +61,9 @@ type Server struct {
 	config Config
 	mcp    *server.MCPServer
 	limits *limits
-	roots  rootsMemory
+	roots  sync.Map // *sessionRoots by session
 	states *states
 	pid    int
-	kept   rpc.Buffers // of results
 
 	watching sync.Map // the sessions that may have subscribed to resources, by id
 }
@@ -85,7 +84,10 @@ func NewServer(c Config) (*Server, error) {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	c.Vocabulary.Tools = slices.Clone(c.Vocabulary.Tools)
-	s := &Server{config: c, limits: newLimits(c.Rate), roots: rootsMemory{sessions: map[string]*sessionRoots{}}, states: newStates(), pid: os.Getpid()}
+	s := &Server{
+		config: c, limits: &limits{rate: c.Rate, sessions: map[string]*rate.Limiter{}}, states: &states{open: map[number]time.Time{}}, pid: os.Getpid(),
+	}
+	rand.Read(s.states.key[:]) // never fails (crypto/rand)
 
 	// Changes of lists are never announced: the tools are the same for as long as the server
 	// lives. There is no logging, which 2026-07-28 deprecates.
@@ -104,7 +106,17 @@ func NewServer(c Config) (*Server, error) {
 
 	for i := range c.Vocabulary.Tools {
 		t := &c.Vocabulary.Tools[i]
-		s.mcp.AddTool(t.definition(c.TextOnly), s.handler(t))
+		s.mcp.AddTool(t.definition(c.TextOnly), func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			more := extra{again: r.Params.MultiRoundTripParams}
+			if r.Params.Meta != nil {
+				more.token = r.Params.Meta.ProgressToken
+			}
+			result, err := s.call(ctx, t, arguments(ctx, r), more)
+			if errors.Is(err, errForged) {
+				return nil, err
+			}
+			return result, nil
+		})
 	}
 	if r := c.Resources; r != nil {
 		template := mcp.NewResourceTemplate(r.URITemplate, r.Name, mcp.WithTemplateTitle(r.Title), mcp.WithTemplateDescription(r.Doc))
@@ -172,7 +184,7 @@ func (s *Server) RegisterSession(ctx context.Context, session server.ClientSessi
 func (s *Server) UnregisterSession(ctx context.Context, id string) {
 	s.mcp.UnregisterSession(ctx, id)
 	s.limits.forget(id)
-	s.roots.forget(id)
+	s.roots.Delete(id)
 	s.watching.Delete(id)
 }
 
@@ -208,21 +220,6 @@ func (s *Server) Call(ctx context.Context, tool string, args json.RawMessage) *m
 		span.SetStatus(tracing.StatusError, "")
 	}
 	return result
-}
-
-// handler is a tool as mcp-go calls it.
-func (s *Server) handler(t *Tool) server.ToolHandlerFunc {
-	return func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		more := extra{again: r.Params.MultiRoundTripParams}
-		if r.Params.Meta != nil {
-			more.token = r.Params.Meta.ProgressToken
-		}
-		result, err := s.call(ctx, t, arguments(ctx, r), more)
-		if errors.Is(err, errForged) {
-			return nil, err
-		}
-		return result, nil
-	}
 }
 
 type requestIDKey struct{}
