@@ -67,8 +67,3 @@ func linkOf(line []byte) (link, error) {
 	k.true = k.hash == hashOf(k.Prev, open[:at])
 	return k, nil
 }
-
-// follows says that the line is whole and continues the chain after seq.
-func (k link) follows(seq uint64, hash string) bool {
-	return k.true && k.Seq == seq+1 && k.Prev == hash
-}

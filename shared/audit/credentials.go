@@ -38,26 +38,20 @@ func (c credential) mask(s string) string {
 	})
 }
 
+// mayBeIn says that an anchor is in a text, or as many base64 characters in a row as there must be.
 func (c credential) mayBeIn(lower string) bool {
-	for _, a := range c.anchors {
-		if strings.Contains(lower, a) {
-			return true
-		}
+	if slices.ContainsFunc(c.anchors, func(a string) bool { return strings.Contains(lower, a) }) {
+		return true
 	}
-	return c.run > 0 && hasRun(lower, c.run)
-}
-
-// hasRun says that n base64 characters stand in a row somewhere in s.
-func hasRun(s string, n int) bool {
 	length := 0
-	for i := 0; i < len(s) && length < n; i++ {
-		if b := s[i]; 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '/' <= b && b <= '9' || b == '+' {
+	for i := 0; i < len(lower) && length < c.run; i++ {
+		if b := lower[i]; 'a' <= b && b <= 'z' || '/' <= b && b <= '9' || b == '+' {
 			length++
 		} else {
 			length = 0
 		}
 	}
-	return length >= n
+	return c.run > 0 && length >= c.run
 }
 
 // credentials is the table, in the order in which it is applied. The formats
@@ -97,7 +91,10 @@ var credentials = []credential{
 		name: "AWS secret access key",
 		run:  40,
 		expr: expression(`[A-Za-z0-9/+]{40,}`),
-		real: isAWSSecret,
+		real: func(s string) bool { // as long and as mixed as one: no hash in hex, no absolute path, no identifier
+			return len(s) == 40 && s[0] != '/' && hasDigit(s) &&
+				strings.ContainsFunc(s, unicode.IsUpper) && strings.ContainsFunc(s, unicode.IsLower)
+		},
 	}, {
 		name:    "GitHub token",
 		anchors: []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"},
@@ -142,13 +139,6 @@ var credentials = []credential{
 	},
 }
 
-// isAWSSecret says of a run of base64 characters that it is as long as an AWS
-// secret and as mixed: no hash in hex, no absolute path, no identifier.
-func isAWSSecret(s string) bool {
-	return len(s) == 40 && s[0] != '/' && hasDigit(s) &&
-		strings.ContainsFunc(s, unicode.IsUpper) && strings.ContainsFunc(s, unicode.IsLower)
-}
-
 func hasDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }
 
 // telling are the parts of a plain name that speak of a credential wherever
@@ -174,15 +164,11 @@ func isSecretKey(v jsonx.Value) bool {
 // isSecretName says that name is a text that speaks of a credential.
 func isSecretName(name string) bool {
 	s := plain(name)
-	for _, t := range telling {
-		if strings.Contains(s, t) {
-			return true
-		}
-	}
-	for _, t := range endings {
-		if strings.HasSuffix(s, t) {
-			return s != "pwd" // the working directory, in an environment
-		}
+	switch {
+	case slices.ContainsFunc(telling, func(t string) bool { return strings.Contains(s, t) }):
+		return true
+	case slices.ContainsFunc(endings, func(t string) bool { return strings.HasSuffix(s, t) }):
+		return s != "pwd" // the working directory, in an environment
 	}
 	return isSecretWord(name, false)
 }
@@ -201,10 +187,14 @@ var (
 		"format", "provider", "store", "mode", "command", "hint", "reset", "change"}
 )
 
+// roots are parts of every name that can be one; nearly no name has any.
+var roots = []string{"pass", "pw", "psk", "secret", "token", "key", "cred", "auth"}
+
 // isSecretWord says that a name, of an option, a variable or a setting, is that of a credential by its words:
 // SECRET_KEY, db-pass, requirePass. lax takes a short word alone, too: --pass.
 func isSecretWord(name string, lax bool) bool {
-	if !speaking(name) {
+	lower := strings.ToLower(name)
+	if !slices.ContainsFunc(roots, func(root string) bool { return strings.Contains(lower, root) }) {
 		return false
 	}
 	words := segments(name)
@@ -220,17 +210,6 @@ func isSecretWord(name string, lax bool) bool {
 		case w == "key" && i > 0 && slices.Contains(keyed, words[i-1]):
 			return true
 		case w == "auth" && i > 0 && i == len(words)-1 && strings.ToUpper(name) == name:
-			return true
-		}
-	}
-	return false
-}
-
-// speaking says whether a name can be one at all; nearly none is.
-func speaking(name string) bool {
-	name = strings.ToLower(name)
-	for _, root := range []string{"pass", "pw", "psk", "secret", "token", "key", "cred", "auth"} {
-		if strings.Contains(name, root) {
 			return true
 		}
 	}
@@ -310,11 +289,6 @@ func isAssigned(before, name, sign, v string) bool {
 	// name: value is a setting or a header where nothing but punctuation is before it, and prose elsewhere.
 	before = strings.TrimRight(before, " \t-")
 	return before == "" || strings.ContainsRune("\n\"'{,", rune(before[len(before)-1]))
-}
-
-// isSecretOption says that s is an option whose value comes next.
-func isSecretOption(s string) bool {
-	return strings.HasPrefix(s, "-") && !strings.ContainsAny(s, "= :") && isSecretName(s)
 }
 
 // plain is name without case, blanks, hyphens, underscores and dots.

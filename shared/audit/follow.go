@@ -14,54 +14,44 @@ import (
 const followPause = 200 * time.Millisecond
 
 // Follow yields the last n events and then each new one, across rotation, until
-// ctx ends. A line that is no event is an error, after which it goes on; an
+// ctx ends. A line that is not an event is an error, after which it continues; an
 // error of the file ends it.
 func Follow(ctx context.Context, file string, n int) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		f := &follower{yield: yield}
-		defer f.close()
-		if !f.start(file, n) {
-			return
-		}
-		for {
+		f := &follower{yield: yield, path: file}
+		for more := f.start(n); more; more = f.poll() {
 			select {
 			case <-ctx.Done():
 				return
 			case <-time.After(followPause):
 			}
-			if !f.poll() {
-				return
-			}
 		}
 	}
 }
 
-// follower holds the current file open, so that nothing of it is missed when it
-// is rotated. Its methods say false when it is over.
+// follower is how far a log was read. Its methods return false when it is over.
 type follower struct {
 	yield  func(Event, error) bool
 	path   string
-	seq    uint64 // of the last event that was yielded or skipped
-	number int    // of the newest rotated file when data was opened
-	data   *os.File
-	offset int64 // up to which data was read, always the end of a line
+	seq    uint64      // of the last event that was yielded or skipped
+	number int         // of the newest rotated file
+	info   fs.FileInfo // of the current file; nil: it was missing
+	offset int64       // up to which that was read, always the end of a line
 }
 
 // start yields the last n of the lines there are, and notes the number of the last one.
-func (f *follower) start(file string, n int) bool {
-	v, err := look(file)
+func (f *follower) start(n int) bool {
+	v, err := look(f.path)
 	if err != nil {
 		f.yield(Event{}, err)
 		return false
 	}
 	defer v.close()
-	f.path = v.path
 	recent, end, err := v.tail(max(n, 1)) // at least one, to know its number
 	if err != nil {
 		return f.failed(err)
 	}
-	f.hold(v)
-	f.offset = end
+	f.info, f.offset, f.number = v.info, end, max(v.head.Rotated, newest(v.old))
 	for i, line := range recent {
 		if len(recent)-i <= n {
 			if !f.emit(line) {
@@ -80,33 +70,14 @@ func (f *follower) failed(err error) bool {
 	return false
 }
 
-// hold takes over the current file of a view.
-func (f *follower) hold(v *view) {
-	f.close()
-	f.data, f.offset, f.number = v.current, 0, max(v.head.Rotated, newest(v.old))
-	v.current = nil
-}
-
-func (f *follower) close() {
-	if f.data != nil {
-		_ = f.data.Close() // only read from
-		f.data = nil
-	}
-}
-
 // poll reads what was appended and, after a rotation, what came in between.
 func (f *follower) poll() bool {
-	if !f.drain() {
-		return false
-	}
 	info, err := os.Lstat(f.path)
 	if errors.Is(err, fs.ErrNotExist) { // in the middle of a rotation
 		return true
 	}
-	if f.data != nil && info != nil {
-		if held, err := f.data.Stat(); err == nil && os.SameFile(info, held) { // nothing new
-			return true
-		}
+	if err == nil && f.info != nil && os.SameFile(info, f.info) && info.Size() == f.offset { // nothing new
+		return true
 	}
 	v, err := look(f.path)
 	if err != nil {
@@ -114,46 +85,37 @@ func (f *follower) poll() bool {
 		return false
 	}
 	defer v.close()
-	if v.sealed && v.head.Seq < f.seq { // another log took its place
-		f.seq = 0
-	}
-
-	// The files that were rotated since. The first of them is the one that was held: what is
-	// known of it has a number that was seen.
-	for _, r := range v.old {
-		if r.number <= f.number {
-			continue
+	if f.info == nil || v.info == nil || !os.SameFile(v.info, f.info) {
+		if v.sealed && v.head.Seq < f.seq { // another log took its place
+			f.seq = 0
 		}
-		ok := yieldRotated(r, func(p part, err error) bool {
-			switch {
-			case errors.Is(err, errPruned):
-				return true
-			case err != nil:
+		// The files that were rotated since. The first of them is the one that was read: its events
+		// have a number that was seen.
+		for _, r := range v.old {
+			if r.number <= f.number {
+				continue
+			}
+			old, err := r.open()
+			if errors.Is(err, errPruned) {
+				continue
+			}
+			if err != nil {
 				return f.failed(err)
 			}
-			return f.fresh(p.content, nil)
-		})
-		if !ok {
-			return false
+			more := f.fresh(old, new(int64))
+			_ = old.Close() // only read from
+			if !more {
+				return false
+			}
 		}
+		f.offset = 0
 	}
-	f.hold(v)
-	return f.drain()
-}
-
-// drain reads the held file from where it was read up to.
-func (f *follower) drain() bool {
-	if f.data == nil {
+	f.info, f.number = v.info, max(v.head.Rotated, newest(v.old))
+	if v.info == nil {
 		return true
 	}
-	info, err := f.data.Stat()
-	if err != nil {
-		return f.failed(err)
-	}
-	if info.Size() < f.offset { // somebody cut it
-		f.offset = info.Size()
-	}
-	return f.fresh(io.NewSectionReader(f.data, f.offset, info.Size()-f.offset), &f.offset)
+	f.offset = min(f.offset, v.info.Size()) // somebody may have cut it
+	return f.fresh(v.from(f.offset), &f.offset)
 }
 
 // fresh emits the whole lines of r and moves the offset behind them.
@@ -165,9 +127,7 @@ func (f *follower) fresh(r io.Reader, offset *int64) bool {
 		if !line.whole {
 			return true
 		}
-		if offset != nil {
-			*offset += line.size
-		}
+		*offset += line.size
 		if !f.emit(line.text) {
 			return false
 		}

@@ -91,8 +91,11 @@ func (m masker) list(b []byte, list []jsonx.Value, program ...string) []byte {
 	texts := make([]bool, len(list))
 	for i, v := range list {
 		s, ok := shortText(v)
-		if s = maskText(s); i > 0 && isSecretOption(list[i-1].Text()) {
-			s, ok = Masked, true
+		s = maskText(s)
+		if i > 0 {
+			if option := list[i-1].Text(); strings.HasPrefix(option, "-") && !strings.ContainsAny(option, "= :") && isSecretName(option) {
+				s, ok = Masked, true
+			}
 		}
 		texts[i] = ok
 		words = append(words, word{text: s})

@@ -74,18 +74,15 @@ var programs = sync.OnceValue(func() map[string][]taker {
 			if !two {
 				first, last = "", first
 			}
-			all[last] = append(all[last], taker{first, optionsOf(last, row.options)})
+			t := taker{first: first}
+			for _, w := range strings.Fields(row.options) {
+				t.options = append(t.options, optionOf(last, w))
+			}
+			all[last] = append(all[last], t)
 		}
 	}
 	return all
 })
-
-func optionsOf(last, words string) (all []option) {
-	for _, w := range strings.Fields(words) {
-		all = append(all, optionOf(last, w))
-	}
-	return all
-}
 
 // optionOf reads one of the words of the table; last is the last word of its program.
 func optionOf(last, w string) option {

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/multiollama/mcp-server/shared/fault"
 )
 
 // Relay sends copies of stored events on to a log of the system, where others can
@@ -46,8 +48,12 @@ var errTooLong = errors.New("the copy is longer than the system's log takes")
 // worth knowing about lost copies goes to log.
 func OpenRelay(to Target, log *slog.Logger) (*Relay, error) {
 	p, err := openPort(to.Socket)
-	if err != nil {
-		return nil, to.unreachable(err)
+	if f := fault.From(err); f != nil {
+		if f.Code != fault.Unavailable {
+			f = fault.New(fault.Misconfigured, "audit events cannot also go to "+to.Name+": nothing listens at "+to.Socket,
+				"Start that log, or name its socket behind a colon, or leave this target out of --audit-also").Because(err)
+		}
+		return nil, f
 	}
 	r := &Relay{Target: to, port: p, log: log, quit: make(chan struct{}), done: make(chan struct{})}
 	r.more = sync.NewCond(&r.mu)

@@ -92,8 +92,12 @@ func (l *Log) prune() error {
 	}
 	gone := old[:len(old)-l.keep]
 	next := l.state
-	if next.From, err = firstSeq(old[len(gone)].path); err != nil {
+	next.From = 0
+	if _, err := scan(old[len(gone)].path, func(k link) bool { next.From = k.Seq; return false }); err != nil {
 		return err
+	}
+	if next.From == 0 {
+		return errors.New("a rotated audit file holds no event")
 	}
 	if err := l.save(next); err != nil {
 		return err
@@ -104,24 +108,6 @@ func (l *Log) prune() error {
 		}
 	}
 	return nil
-}
-
-// firstSeq is the number of the first event in a file.
-func firstSeq(path string) (uint64, error) {
-	f, err := openShared(path)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close() //nolint:errcheck // only read from
-	for line, err := range lines(f) {
-		if err != nil {
-			return 0, err
-		}
-		if k, err := linkOf(line.text); err == nil {
-			return k.Seq, nil
-		}
-	}
-	return 0, errors.New("a rotated audit file holds no event")
 }
 
 func newest(old []rotated) int {

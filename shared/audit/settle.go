@@ -58,7 +58,7 @@ func (l *Log) adopt(size int64) error {
 			break
 		}
 		next.Size += line.size
-		if k, err := linkOf(line.text); err == nil && k.follows(next.Seq, next.Hash) {
+		if k, err := linkOf(line.text); err == nil && k.true && k.Seq == next.Seq+1 && k.Prev == next.Hash {
 			next.Seq, next.Hash = k.Seq, k.hash
 		}
 	}
@@ -99,11 +99,12 @@ func rebuilt(path string) (head, error) {
 	}
 	first := true
 	for _, r := range append(old, rotated{path: path}) {
-		end, err := scan(r.path, func(k link) {
+		end, err := scan(r.path, func(k link) bool {
 			if first {
 				h.From, first = k.Seq, false
 			}
 			h.Seq, h.Hash, h.Rebuilt = k.Seq, k.hash, k.Seq
+			return true
 		})
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return head{}, err
@@ -113,8 +114,9 @@ func rebuilt(path string) (head, error) {
 	return h, nil
 }
 
-// scan gives each well-formed line of a file and the end of its last whole line.
-func scan(path string, each func(link)) (end int64, err error) {
+// scan calls each for the well-formed lines of a file until it returns false, and returns the end of the
+// last whole line.
+func scan(path string, each func(link) bool) (end int64, err error) {
 	f, err := openShared(path)
 	if err != nil {
 		return 0, err
@@ -128,8 +130,8 @@ func scan(path string, each func(link)) (end int64, err error) {
 			break
 		}
 		end += line.size
-		if k, err := linkOf(line.text); err == nil {
-			each(k)
+		if k, err := linkOf(line.text); err == nil && !each(k) {
+			break
 		}
 	}
 	return end, nil

@@ -47,14 +47,6 @@ func TargetOf(name string) (Target, error) {
 	return t, nil
 }
 
-func (t Target) unreachable(err error) error {
-	f := fault.From(err)
-	if f.Code == fault.Unavailable {
-		return f
-	}
-	return fault.New(fault.Misconfigured, "audit events cannot also go to "+t.Name+": nothing listens at "+t.Socket, "Start that log, or name its socket behind a colon, or leave this target out of --audit-also").Because(err)
-}
-
 // Severities and the facility of RFC 5424, section 6.2.1: audit events are for those
 // who may read what concerns security.
 const (
@@ -130,27 +122,23 @@ func appendField(b []byte, name, value string) []byte {
 const maxSyslog = 8<<10 - 128
 
 // syslogMessage is a line as syslog(3) writes one to the local socket, which is the form
-// that everybody reads there: rsyslog and journald take one of RFC 5424 for a mere text.
+// that everybody reads there: rsyslog and journald take one of RFC 5424 for a mere text. A line
+// that is too long is shortened, and can still be found in the log by its number and hash.
 func syslogMessage(line []byte) []byte {
 	e := eventOf(line)
 	b := fmt.Appendf(nil, "<%d>%s %s[%d]: ", authpriv<<3|e.severity(), e.Time.Local().Format(time.Stamp), e.Server, e.PID)
-	return append(b, shortened(bytes.TrimSuffix(line, []byte("\n")), e)...)
-}
-
-// shortened is a line that fits into a message. One that had to give up something can
-// still be found in the log by its number and hash.
-func shortened(line []byte, e Event) []byte {
-	if len(line) <= maxSyslog {
-		return line
+	text := bytes.TrimSuffix(line, []byte("\n"))
+	fits := func(e Event) bool {
+		short, err := jsonx.Marshal(e)
+		text = short
+		return err == nil && len(short) <= maxSyslog
 	}
-	e = reduced(e)
-	if short, err := jsonx.Marshal(e); err == nil && len(short) <= maxSyslog {
-		return short
+	if len(text) > maxSyslog {
+		if e = reduced(e); !fits(e) {
+			if e.Paths, e.Cause, e.Rule = nil, "", ""; !fits(e) {
+				text = fmt.Appendf(nil, `{"seq":%d,"hash":%q}`, e.Seq, e.Hash)
+			}
+		}
 	}
-	e.Paths, e.Cause, e.Rule = nil, "", ""
-	short, err := jsonx.Marshal(e)
-	if err != nil || len(short) > maxSyslog {
-		return fmt.Appendf(nil, `{"seq":%d,"hash":%q}`, e.Seq, e.Hash)
-	}
-	return short
+	return append(b, text...)
 }

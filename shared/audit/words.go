@@ -60,7 +60,11 @@ func split(s string) (lead string, all []simple) {
 			c.piped = strings.HasPrefix(between, "|") && !strings.HasPrefix(between, "||")
 			end += between
 		}
-		c.words, c.ends = append(c.words, unquoted(raw)), append(c.ends, end)
+		w := word{text: raw}
+		if n := len(raw); n >= 2 && (raw[0] == '\'' || raw[0] == '"') && raw[n-1] == raw[0] && strings.Count(raw, raw[:1]) == 2 {
+			w = word{raw[1 : n-1], raw[:1], raw[:1]}
+		}
+		c.words, c.ends = append(c.words, w), append(c.ends, end)
 		if strings.ContainsAny(end, operators) || at == len(s) {
 			all = append(all, c)
 			c = simple{}
@@ -92,13 +96,6 @@ func cutWord(s string) string {
 		}
 	}
 	return s
-}
-
-func unquoted(raw string) word {
-	if n := len(raw); n >= 2 && (raw[0] == '\'' || raw[0] == '"') && raw[n-1] == raw[0] && strings.Count(raw, raw[:1]) == 2 {
-		return word{raw[1 : n-1], raw[:1], raw[:1]}
-	}
-	return word{text: raw}
 }
 
 // maskWords masks the words of one command; reader is the command that reads what it writes.
