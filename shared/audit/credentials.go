@@ -143,7 +143,8 @@ func hasDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }
 
 // telling are the parts of a plain name that speak of a credential wherever
 // they stand in it.
-var telling = []string{"password", "passwd", "passphrase", "secret", "authorization", "credential", "apikey", "accesskey", "privatekey", "bearer", "cookie"}
+var telling = []string{"password", "passwd", "passphrase", "secret", "authorization", "credential", "apikey", "accesskey",
+	"privatekey", "bearer", "cookie"}
 
 // endings speak of a credential at the end of a plain name only: token_count
 // and author are none.
@@ -175,15 +176,20 @@ func isSecretName(name string) bool {
 
 // strong are the ends of the words of a name that speak of a credential; keyed are those that do before "key".
 var (
-	strong = []string{"password", "passwd", "passphrase", "passcode", "secret", "secrets", "token", "tokens", "apikey", "accesskey", "secretkey", "privatekey", "authkey",
+	strong = []string{"password", "passwd", "passphrase", "passcode", "secret", "secrets", "token", "tokens", "apikey", "accesskey",
+		"secretkey", "privatekey", "authkey",
 		"credential", "credentials", "requirepass", "masterauth", "storepass", "keypass", "userpass", "dbpass", "sshpass"}
 	short = []string{"pass", "pwd", "pw", "psk", "passw"} // words that speak of one in a longer name, or as an option
-	keyed = []string{"api", "access", "private", "secret", "signing", "encryption", "master", "account", "storage", "shared", "license", "app", "application",
+	keyed = []string{"api", "access", "private", "secret", "signing", "encryption", "master", "account", "storage", "shared",
+		"license", "app", "application",
 		"subscription", "webhook", "session", "jwt", "hmac", "auth", "service"}
 	// about are last words of names that say something of a credential, and not it.
-	about = []string{"count", "counts", "length", "len", "size", "limit", "limits", "max", "min", "type", "name", "names", "file", "files", "path", "paths", "dir", "url", "uri",
-		"endpoint", "id", "ids", "ttl", "expiry", "expires", "expiration", "lifetime", "age", "ref", "refs", "helper", "policy", "rotation", "version", "stdin", "fd", "prompt",
-		"manager", "arn", "budget", "usage", "index", "timeout", "header", "field", "env", "var", "required", "enabled", "disabled", "scope", "scopes", "algorithm",
+	about = []string{"count", "counts", "length", "len", "size", "limit", "limits", "max", "min", "type", "name", "names", "file",
+		"files", "path", "paths", "dir", "url", "uri",
+		"endpoint", "id", "ids", "ttl", "expiry", "expires", "expiration", "lifetime", "age", "ref", "refs", "helper", "policy",
+		"rotation", "version", "stdin", "fd", "prompt",
+		"manager", "arn", "budget", "usage", "index", "timeout", "header", "field", "env", "var", "required", "enabled", "disabled",
+		"scope", "scopes", "algorithm",
 		"format", "provider", "store", "mode", "command", "hint", "reset", "change"}
 )
 
@@ -280,7 +286,8 @@ func isAssigned(before, name, sign, v string) bool {
 		return false
 	}
 	words := segments(name)
-	if last := words[len(words)-1]; number().MatchString(bare) && (last == "tokens" || len(words) == 1 && (last == "pass" || last == "token")) {
+	if last := words[len(words)-1]; number().MatchString(bare) &&
+		(last == "tokens" || len(words) == 1 && (last == "pass" || last == "token")) {
 		return false // a count
 	}
 	if option || strings.ContainsAny(sign, `="'`) {

@@ -91,7 +91,8 @@ func reduced(e Event) Event {
 	if e.Arguments != nil {
 		e.Arguments = digest(e.Arguments)
 	}
-	for _, s := range []*string{&e.Server, &e.Version, &e.Session, &e.Client, &e.RequestID, &e.Tool, &e.Verdict, &e.Rule, &e.Outcome, &e.Code} {
+	for _, s := range []*string{&e.Server, &e.Version, &e.Session, &e.Client, &e.RequestID, &e.Tool, &e.Verdict, &e.Rule, &e.Outcome,
+		&e.Code} {
 		*s = cut(*s, maxName)
 	}
 	e.Cause = cut(e.Cause, maxCause)

@@ -89,24 +89,8 @@ func (f *follower) poll() bool {
 		if v.sealed && v.head.Seq < f.seq { // another log took its place
 			f.seq = 0
 		}
-		// The files that were rotated since. The first of them is the one that was read: its events
-		// have a number that was seen.
-		for _, r := range v.old {
-			if r.number <= f.number {
-				continue
-			}
-			old, err := r.open()
-			if errors.Is(err, errPruned) {
-				continue
-			}
-			if err != nil {
-				return f.failed(err)
-			}
-			more := f.fresh(old, new(int64))
-			_ = old.Close() // only read from
-			if !more {
-				return false
-			}
+		if !f.rotated(v.old) {
+			return false
 		}
 		f.offset = 0
 	}
@@ -116,6 +100,29 @@ func (f *follower) poll() bool {
 	}
 	f.offset = min(f.offset, v.info.Size()) // somebody may have cut it
 	return f.fresh(v.from(f.offset), &f.offset)
+}
+
+// rotated reads the files that were rotated since. The first of them is the one that was read:
+// its events have a number that was seen.
+func (f *follower) rotated(old []rotated) bool {
+	for _, r := range old {
+		if r.number <= f.number {
+			continue
+		}
+		file, err := r.open()
+		if errors.Is(err, errPruned) {
+			continue
+		}
+		if err != nil {
+			return f.failed(err)
+		}
+		more := f.fresh(file, new(int64))
+		_ = file.Close() // only read from
+		if !more {
+			return false
+		}
+	}
+	return true
 }
 
 // fresh emits the whole lines of r and moves the offset behind them.

@@ -13,7 +13,8 @@ import (
 // escaped, so that a name can neither forge a line nor command the terminal.
 func (e Event) Line() string {
 	words := e.words()
-	return fmt.Sprintf("%s  %-13s  %-24s  %s", e.Time.Local().Format("2006-01-02 15:04:05.000"), words[0], words[1], strings.Join(words[2:], "  "))
+	return fmt.Sprintf("%s  %-13s  %-24s  %s", e.Time.Local().Format("2006-01-02 15:04:05.000"), words[0], words[1],
+		strings.Join(words[2:], "  "))
 }
 
 // words are the line without its time.

@@ -109,7 +109,8 @@ func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.anchor != nil && !l.closed {
-		_ = errors.Join(l.locked(func() error { return errors.Join(l.settle(), l.drop()) }), l.anchor.Close()) // where it was dropped before holds as well
+		_ = errors.Join(l.locked(func() error { return errors.Join(l.settle(), l.drop()) }),
+			l.anchor.Close()) // where it was dropped before holds as well
 	}
 	l.closed = true
 	return errors.Join(l.data.close(), l.lock.close())
@@ -211,7 +212,8 @@ func (l *Log) locked(do func() error) error {
 			return err
 		}
 	}
-	return fault.New(fault.Unavailable, "the head record of the audit log is replaced again and again", "Let no other program write to the audit directory")
+	return fault.New(fault.Unavailable, "the head record of the audit log is replaced again and again",
+		"Let no other program write to the audit directory")
 }
 
 // readState parses the head record, or makes a new one where it is lost, or older than

@@ -12,7 +12,8 @@ import (
 type port struct{}
 
 func openPort(string) (*port, error) {
-	return nil, fault.New(fault.Unavailable, "audit events cannot also go to a log of the system on "+runtime.GOOS, "Leave --audit-also out, and collect the audit log itself")
+	return nil, fault.New(fault.Unavailable, "audit events cannot also go to a log of the system on "+runtime.GOOS,
+		"Leave --audit-also out, and collect the audit log itself")
 }
 
 func (*port) close() error            { return nil }

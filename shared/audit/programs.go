@@ -17,7 +17,8 @@ import (
 //	$share every word is that names no share
 //	=      the value of each NAME=VALUE is
 var takers = []struct{ programs, options string }{
-	{"mysql,mysqldump,mysqladmin,mysqlimport,mysqlshow,mysqlcheck,mysqlpump,mysqlbinlog,mysqlslap,mysqlsh,mariadb,mariadb-dump,mariadb-admin,mariadb-import,mycli,mydumper,xtrabackup,mariabackup", "-p~"},
+	{"mysql,mysqldump,mysqladmin,mysqlimport,mysqlshow,mysqlcheck,mysqlpump,mysqlbinlog,mysqlslap,mysqlsh," +
+		"mariadb,mariadb-dump,mariadb-admin,mariadb-import,mycli,mydumper,xtrabackup,mariabackup", "-p~"},
 	{"mysqladmin password", "$1"},
 	{"mongo,mongosh,mongodump,mongorestore,mongoexport,mongoimport,mongostat,mongotop,cqlsh,beeline,sshpass,twine", "-p*"},
 	{"redis-cli,valkey-cli,keydb-cli", "-a --pass"},
@@ -29,7 +30,8 @@ var takers = []struct{ programs, options string }{
 	{"snmp", "-A* -X* -c*"},
 	{"curl", "-u*: -U*: --user: --proxy-user: -b*= --cookie= -E*: --cert: --proxy-cert: --oauth2-bearer"},
 	{"http,https,xh", "-a --auth"},
-	{"docker login,podman login,buildah login,nerdctl login,helm login,skopeo login,crane login,oras login,az login,oc login,poetry publish", "-p*"},
+	{"docker login,podman login,buildah login,nerdctl login,helm login,skopeo login,crane login," +
+		"oras login,az login,oc login,poetry publish", "-p*"},
 	{"skopeo,buildah,podman", "--creds: --src-creds: --dest-creds:"},
 	{"etcdctl", "--user:"},
 	{"smbclient,smbget,rpcclient,winexe,smbcacls,smbtree,net,wmic", "-U*% --user%"},

@@ -42,7 +42,8 @@ func TargetOf(name string) (Target, error) {
 		return t, fault.New(fault.Misconfigured, fmt.Sprintf("audit events cannot also go to %q", name), "Write journald or syslog")
 	}
 	if !filepath.IsAbs(t.Socket) {
-		return t, fault.New(fault.Misconfigured, fmt.Sprintf("%q does not name the absolute path of a socket", name), "Write "+kind+", or "+kind+":/path/of/its/socket")
+		return t, fault.New(fault.Misconfigured, fmt.Sprintf("%q does not name the absolute path of a socket", name),
+			"Write "+kind+", or "+kind+":/path/of/its/socket")
 	}
 	return t, nil
 }

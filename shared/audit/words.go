@@ -160,7 +160,8 @@ func takesSecret(before []word, name string) bool {
 	if strings.HasPrefix(name, "-") {
 		return len(name) > 3 && isSecretWord(strings.TrimLeft(name, "-"), true)
 	}
-	return isSecretWord(name, true) && slices.ContainsFunc(before, func(w word) bool { return slices.Contains([]string{"set", "config", "setx", "setenv"}, w.text) })
+	return isSecretWord(name, true) && slices.ContainsFunc(before,
+		func(w word) bool { return slices.Contains([]string{"set", "config", "setx", "setenv"}, w.text) })
 }
 
 // keepers are programs with a command secret, or secrets, that reads one.
@@ -173,7 +174,8 @@ func readsSecret(words []word) bool {
 	}
 	for i, w := range words {
 		switch program(w.text) {
-		case "--password-stdin", "--with-token", "--passphrase-fd", "--token-stdin", "chpasswd", "cryptsetup", "smbpasswd", "vncpasswd", "secret-tool", "mkpasswd":
+		case "--password-stdin", "--with-token", "--passphrase-fd", "--token-stdin", "chpasswd", "cryptsetup", "smbpasswd", "vncpasswd",
+			"secret-tool", "mkpasswd":
 			return true
 		case "passwd", "htpasswd", "su":
 			if i == 0 || has("--stdin") || program(words[0].text) == "sudo" {
@@ -247,7 +249,8 @@ func (o option) byPlace(words []word, i int, keep func(int, string), hide func(i
 		}
 		least = 1
 	case "$batch":
-		if !slices.ContainsFunc(words, func(w word) bool { return bundled(w.text+"b", "-b") && strings.Contains(w.text, "b") || w.text == "-b" }) {
+		batch := func(w word) bool { return w.text == "-b" || bundled(w.text+"b", "-b") && strings.Contains(w.text, "b") }
+		if !slices.ContainsFunc(words, batch) {
 			return false
 		}
 	case "$1":

@@ -156,7 +156,8 @@ func (f *filterFlags) read(now time.Time) (audit.Filter, error) {
 	}{{"since", f.since, &filter.Since}, {"until", f.until, &filter.Until}} {
 		t, ok := Moment(bound.word, now)
 		if !ok {
-			return filter, fault.New(fault.Misconfigured, fmt.Sprintf("--%s %s is no time", bound.flag, bound.word), "Write 2h, 2026-01-31 or 2026-01-31T12:00:00Z")
+			return filter, fault.New(fault.Misconfigured, fmt.Sprintf("--%s %s is no time", bound.flag, bound.word),
+				"Write 2h, 2026-01-31 or 2026-01-31T12:00:00Z")
 		}
 		*bound.to = t
 	}

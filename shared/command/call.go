@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -71,11 +72,9 @@ func (a *app) arguments(tools []toolkit.Tool, tool string, pairs []string, whole
 	}
 
 	types := map[string]string{} // none for an unknown tool: the call itself says so
-	for _, t := range tools {
-		if t.Name == tool {
-			for _, p := range t.Params() {
-				types[p.Name] = p.Type
-			}
+	if i := slices.IndexFunc(tools, func(t toolkit.Tool) bool { return t.Name == tool }); i >= 0 {
+		for _, p := range tools[i].Params() {
+			types[p.Name] = p.Type
 		}
 	}
 	var keys []string

@@ -105,9 +105,11 @@ func (a *app) installCommand() *cobra.Command {
 				return err
 			}
 			if found := h.Expands(e); found != "" {
-				return fault.New(fault.Misconfigured, fmt.Sprintf("%s replaces what follows %s in the values of its configuration", h.Title, found), "Use a path without it")
+				return fault.New(fault.Misconfigured, fmt.Sprintf("%s replaces what follows %s in the values of its configuration", h.Title,
+					found), "Use a path without it")
 			}
-			done, already := fmt.Sprintf("%s is registered with %s now", t.name, h.Title), fmt.Sprintf("%s is registered with %s already, just so", t.name, h.Title)
+			done, already := fmt.Sprintf("%s is registered with %s now", t.name, h.Title),
+				fmt.Sprintf("%s is registered with %s already, just so", t.name, h.Title)
 			return a.change(h, path, t.dry, done, already, heed(h, e), func(d hosts.Document) ([]byte, error) { return d.Put(e, t.replace) })
 		},
 	}
@@ -217,7 +219,8 @@ func (a *app) entry(host, name string) (h hosts.Host, e hosts.Entry, err error) 
 		return h, e, err
 	}
 	if overHTTP(set) {
-		return h, e, fault.New(fault.Misconfigured, "hosts start a server themselves, and speak with it on stdin and stdout", "Leave --transport out")
+		return h, e, fault.New(fault.Misconfigured, "hosts start a server themselves, and speak with it on stdin and stdout",
+			"Leave --transport out")
 	}
 
 	// The command line that means these settings wherever it is run: those of the command line

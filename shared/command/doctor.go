@@ -180,7 +180,8 @@ func (a *app) examine(ctx context.Context) []Check {
 
 	switch mode := set.Text("restrict"); {
 	case a.Runs:
-		checks = append(checks, Check{OK, "restriction", "the server itself is not restricted, since commands would inherit it; the sandbox is for each command", ""})
+		checks = append(checks, Check{OK, "restriction",
+			"the server itself is not restricted, since commands would inherit it; the sandbox is for each command", ""})
 	case mode == "off":
 		checks = append(checks, Check{Warn, "restriction", "is off: a fault in the server could reach what its user can", "Leave --restrict out"})
 	default:
@@ -230,7 +231,8 @@ func (a *app) examineHTTP(ctx context.Context, set *settings.Set) []Check {
 		tokens = Check{Warn, "tokens", clients + " (" + strings.Join(p.Clients, ", ") + ") share commands, terminals, outputs and restrictions",
 			"Where they are not one person, give each a server of its own"}
 	case len(p.Clients) == 0:
-		tokens = Check{Warn, "tokens", "none is asked for: every program and every user of this machine can call", "Name a file of tokens with --token-file"}
+		tokens = Check{Warn, "tokens", "none is asked for: every program and every user of this machine can call",
+			"Name a file of tokens with --token-file"}
 	}
 
 	tls := Check{OK, "tls", "none: requests do not leave this machine", ""}
@@ -320,11 +322,13 @@ func (a *app) denied(set *settings.Set) Check {
 	guarded := set.Bool("deny-secrets")
 	switch {
 	case a.Runs && len(globs) == 0 && !guarded:
-		return Check{Verdict: OK, Subject: "deny rules", Text: "none: commands can read and change all that is beneath the allowed directories, .env files and keys too",
-			Fix: "Allow only directories that hold no secrets"}
+		return Check{Verdict: OK, Subject: "deny rules",
+			Text: "none: commands can read and change all that is beneath the allowed directories, .env files and keys too",
+			Fix:  "Allow only directories that hold no secrets"}
 	case a.Runs:
-		return Check{Verdict: Warn, Subject: "deny rules", Text: "hold for the directories that calls name; commands can read and change what they deny all the same, secrets too",
-			Fix: "Allow only directories that hold no secrets"}
+		return Check{Verdict: Warn, Subject: "deny rules",
+			Text: "hold for the directories that calls name; commands can read and change what they deny all the same, secrets too",
+			Fix:  "Allow only directories that hold no secrets"}
 	case len(globs) == 0 && !guarded:
 		return Check{OK, "deny rules", "none: all that is beneath the allowed directories may be touched, .env files and keys too",
 			"--deny-secrets keeps these out of reach"}
@@ -397,7 +401,8 @@ func (a *app) reach(set *settings.Set, tools []toolkit.Tool, refuses []string, u
 	var can []string
 	switch {
 	case runs && unheld:
-		can = append(can, "can start the programs that its policy allows, and through them read and change all that this user can: the sandbox does not hold them")
+		can = append(can, "can start the programs that its policy allows, and through them read and change "+
+			"all that this user can: the sandbox does not hold them")
 	case runs:
 		can = append(can, "can start the programs that its policy allows, and through them read and change "+place)
 	case reads && writes:
@@ -482,7 +487,8 @@ func (a *app) auditing(set *settings.Set) []Check {
 		chain = bad("audit chain", err)
 	case !result.OK():
 		first := result.Broken[0]
-		chain = Check{Bad, "audit chain", fmt.Sprintf("is broken in %s, first in %s: %s", several(len(result.Broken)+result.Omitted, "place"), first.File, first.Text),
+		chain = Check{Bad, "audit chain", fmt.Sprintf("is broken in %s, first in %s: %s",
+			several(len(result.Broken)+result.Omitted, "place"), first.File, first.Text),
 			"See audit verify, keep the files, and find out who changed them"}
 	default:
 		chain.Text = "is whole: " + several(result.Events, "event")
@@ -502,7 +508,8 @@ func (a *app) observed(ctx context.Context, set *settings.Set) ([]Check, restric
 			checks = append(checks, bad("audit copy", err))
 			continue
 		}
-		checks = append(checks, Check{OK, "audit copy", "goes to " + name + " after each event is stored; a copy that is lost refuses no call", ""})
+		checks = append(checks, Check{OK, "audit copy", "goes to " + name +
+			" after each event is stored; a copy that is lost refuses no call", ""})
 	}
 	to, err := a.collector(set)
 	switch {
@@ -516,7 +523,8 @@ func (a *app) observed(ctx context.Context, set *settings.Set) ([]Check, restric
 	defer cancel()
 	sent := Check{OK, "telemetry", "names of tools, codes, sizes and times of calls go to " + to.String(), ""}
 	if err := to.Try(ctx); err != nil {
-		sent = Check{Warn, "telemetry", sent.Text + ", which does not take them: " + err.Error(), "Start a collector there that takes OTLP over HTTP; calls do not wait for it"}
+		sent = Check{Warn, "telemetry", sent.Text + ", which does not take them: " + err.Error(),
+			"Start a collector there that takes OTLP over HTTP; calls do not wait for it"}
 	} else if to.Open() {
 		sent = Check{Warn, "telemetry", sent.Text + ", unencrypted", "Use https, or a collector on this machine"}
 	}

@@ -12,7 +12,8 @@ func CheckUserID(id string) error {
 	if isWord(id, 64, "_-") {
 		return nil
 	}
-	return fault.New(fault.Misconfigured, "the user id cannot be part of a folder's name", "Use letters, digits, - and _, at most 64 of them").With("user-id", id)
+	return fault.New(fault.Misconfigured, "the user id cannot be part of a folder's name",
+		"Use letters, digits, - and _, at most 64 of them").With("user-id", id)
 }
 
 // UserFolder is where what is made for a user on a day lies, beneath the first allowed

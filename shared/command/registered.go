@@ -77,6 +77,7 @@ func (a *app) entries(h hosts.Host, w wanted) (found []registration, faults []Ch
 		return nil, []Check{bad(h.Name, err)}
 	}
 	users := ""
+	dirs := map[bool]string{false: a.home(), true: s.Dir}
 	for _, project := range []bool{false, true} {
 		path, err := h.File(s, project, a.Name)
 		if err != nil || !s.Exists(path) || path == users { // in the home directory they are one
@@ -93,22 +94,23 @@ func (a *app) entries(h hosts.Host, w wanted) (found []registration, faults []Ch
 			continue
 		}
 		for _, r := range d.Entries() {
-			if w.name != "" && r.Name != w.name || w.name == "" && !a.isOurs(r) {
-				continue
+			if r.Name == w.name || w.name == "" && a.isOurs(r) {
+				found = append(found, registration{h, path, startedIn(r.Dir, dirs[project]), project && !w.project, r})
 			}
-			dir := a.home()
-			if project {
-				dir = s.Dir
-			}
-			if filepath.IsAbs(r.Dir) {
-				dir = r.Dir
-			} else if r.Dir != "" {
-				dir = filepath.Join(dir, r.Dir)
-			}
-			found = append(found, registration{h, path, dir, project && !w.project, r})
 		}
 	}
 	return found, faults
+}
+
+// startedIn is the directory of an entry; usual is that of the host.
+func startedIn(dir, usual string) string {
+	switch {
+	case dir == "":
+		return usual
+	case filepath.IsAbs(dir):
+		return dir
+	}
+	return filepath.Join(usual, dir)
 }
 
 // isOurs says that an entry starts this server.
@@ -172,7 +174,8 @@ func (a *app) started(ctx context.Context, r registration, as string) []Check {
 		add(Bad, as+" does not work: "+err.Error(), "Try "+shellLine(append([]string{r.Command}, r.Args...)))
 		return checks
 	}
-	add(OK, fmt.Sprintf("%s answers as version %s after %d ms, and offers %s", as, old.version, old.took.Milliseconds(), several(old.tools, "tool")), "")
+	add(OK, fmt.Sprintf("%s answers as version %s after %d ms, and offers %s", as, old.version, old.took.Milliseconds(),
+		several(old.tools, "tool")), "")
 	if len(old.strays) > 0 {
 		add(Warn, fmt.Sprintf("writes to stdout what is no message: %q", old.strays[0]), "Start the server itself, not a script that prints")
 	}
@@ -237,5 +240,6 @@ func (a *app) minimal(own map[string]string) []string {
 // inherited are the variables that the SDKs of the protocol pass to servers.
 var inherited = []string{
 	"HOME", "LOGNAME", "SHELL", "TERM", "USER",
-	"APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PROCESSOR_ARCHITECTURE", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "USERNAME", "USERPROFILE",
+	"APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PROCESSOR_ARCHITECTURE", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "USERNAME",
+	"USERPROFILE",
 }

@@ -30,7 +30,8 @@ import (
 const drain = 4 * time.Second
 
 func (a *app) serveCommand() *cobra.Command {
-	c := &cobra.Command{Use: "serve", Short: "Serve MCP on stdin and stdout, or over HTTP (as without a command)", Args: a.noCommand, RunE: a.serve}
+	c := &cobra.Command{Use: "serve", Short: "Serve MCP on stdin and stdout, or over HTTP (as without a command)", Args: a.noCommand,
+		RunE: a.serve}
 	if a.Pathless {
 		return c
 	}
@@ -251,7 +252,8 @@ func (a *app) collector(set *settings.Set) (*telemetry.Collector, error) {
 		return nil, nil
 	case "env":
 		if endpoint = a.variable("OTEL_EXPORTER_OTLP_ENDPOINT"); endpoint == "" {
-			return nil, fault.New(fault.Misconfigured, "--otlp-endpoint is env, and OTEL_EXPORTER_OTLP_ENDPOINT is not set", "Set it, or write the address behind --otlp-endpoint")
+			return nil, fault.New(fault.Misconfigured, "--otlp-endpoint is env, and OTEL_EXPORTER_OTLP_ENDPOINT is not set",
+				"Set it, or write the address behind --otlp-endpoint")
 		}
 	}
 	return telemetry.CollectorAt(endpoint, a.variable("OTEL_EXPORTER_OTLP_HEADERS"))
@@ -376,7 +378,8 @@ func (a *app) fitting(set *settings.Set) error {
 			continue
 		}
 		if dir := first(dirs, func(dir string) bool { return holds(dir, resolved(file)) }); dir != "" {
-			return fault.New(fault.Misconfigured, fmt.Sprintf("the setting %s (%s) is a file beneath %s, where a model can read it", name, set.Source(name), dir),
+			return fault.New(fault.Misconfigured, fmt.Sprintf("the setting %s (%s) is a file beneath %s, where a model can read it", name,
+				set.Source(name), dir),
 				"Keep it elsewhere, in a directory that is not handed out")
 		}
 	}

@@ -161,7 +161,8 @@ func ours(path string, info fs.FileInfo) error {
 const stateElsewhere = "Set XDG_STATE_HOME to a directory of this user's, or give it back with chown and chmod 700"
 
 func noState(dir string, err error) error {
-	return fault.New(fault.Misconfigured, "the servers' state cannot be kept: "+dir+" cannot be looked at: "+fault.From(err).Msg, stateElsewhere).Because(err)
+	return fault.New(fault.Misconfigured, "the servers' state cannot be kept: "+dir+" cannot be looked at: "+fault.From(err).Msg,
+		stateElsewhere).Because(err)
 }
 
 // stateDir is where programs of a user keep state: $XDG_STATE_HOME where it is

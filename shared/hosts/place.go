@@ -88,7 +88,8 @@ func (h Host) File(s System, project bool, name string) (string, error) {
 	case project:
 		return "", fault.New(fault.Unavailable, h.Title+" has no configuration file of a project", "Leave --project out")
 	default:
-		return "", fault.New(fault.Unavailable, fmt.Sprintf("%s has no configuration file of the user on %s", h.Title, s.OS), "Use --project or --file")
+		return "", fault.New(fault.Unavailable, fmt.Sprintf("%s has no configuration file of the user on %s", h.Title, s.OS),
+			"Use --project or --file")
 	}
 	parentExists := func(path string) bool { return s.Exists(s.parent(path)) }
 	for _, found := range []func(string) bool{s.Exists, parentExists} {

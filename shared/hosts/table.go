@@ -151,7 +151,8 @@ var table = []Host{
 	{
 		Name: "roo", Title: "Roo Code",
 		where: []place{
-			{os: "darwin", path: "~/Library/Application Support/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json", note: "not confirmed"},
+			{os: "darwin", note: "not confirmed",
+				path: "~/Library/Application Support/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json"},
 			{os: "windows", path: `%APPDATA%\Code\User\globalStorage\rooveterinaryinc.roo-cline\settings\mcp_settings.json`, note: "not confirmed"},
 			{path: "~/.config/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json", note: "not confirmed"},
 			{path: ".roo/mcp.json", project: true},

@@ -27,7 +27,8 @@ func Common() []Flag {
 		{Name: "audit-also", Kind: List,
 			Doc: "send each stored event to journald or syslog as well; another socket than theirs stands behind a colon"},
 		{Name: "otlp-endpoint", Kind: Text, Default: "off",
-			Doc: "send spans and metrics of calls to this OpenTelemetry collector, such as http://localhost:4318; env takes the address from OTEL_EXPORTER_OTLP_ENDPOINT"},
+			Doc: "send spans and metrics of calls to this OpenTelemetry collector, such as http://localhost:4318; " +
+				"env takes the address from OTEL_EXPORTER_OTLP_ENDPOINT"},
 		{Name: "transport", Kind: Choice, Choices: []string{"stdio", "http"}, Default: "stdio",
 			Doc: "how the server is reached: stdin and stdout, or HTTP at /mcp"},
 		{Name: "listen", Kind: Text, Default: "127.0.0.1:8080",

@@ -58,10 +58,10 @@ func (s *Set) fromEnvironment(environ []string) (map[string]raw, error) {
 				words = strings.Split(word, ",")
 			}
 		}
-		if !known && strings.HasPrefix(name, s.prefix) {
-			return nil, unknown("the variable "+name, name, slices.Sorted(maps.Keys(own)))
-		}
 		if !known {
+			if strings.HasPrefix(name, s.prefix) {
+				return nil, unknown("the variable "+name, name, slices.Sorted(maps.Keys(own)))
+			}
 			continue
 		}
 		if other, twice := out[f.Name]; twice && other.source != name {
@@ -101,7 +101,8 @@ func (s *Set) fromFile(path string) (map[string]raw, error) {
 	content, _, err := ReadRegular(path, 1<<20, "")
 	if err != nil {
 		e := fault.From(err)
-		return nil, fault.New(fault.Misconfigured, fmt.Sprintf("the file %s cannot be read: %s", path, e.Msg), "Name a TOML file with --"+fileFlag).
+		return nil, fault.New(fault.Misconfigured, fmt.Sprintf("the file %s cannot be read: %s", path, e.Msg),
+			"Name a TOML file with --"+fileFlag).
 			Because(e.Err)
 	}
 	var tree map[string]any
