@@ -59,13 +59,12 @@ func (r *reader) read(ctx context.Context, in readIn) (readOut, error) {
 	size := f.Size()
 	budget := cmp.Or(in.budget, r.maxBytes)
 
-	// A file that fits into the answer is read whole, as long as it was when it was
-	// opened, into memory that is good until the answer is sent. Of a larger one, or one
-	// of /proc, whose size is not known, the head is read first.
+	// A file that fits into the answer is read whole, as long as it was when it was opened. Of a larger one, or one of
+	// /proc, whose size is not known, the head is read first.
 	var head []byte
 	whole := size > 0 && size <= int64(max(budget, headBytes-1))
 	if whole {
-		head = toolkit.Room(ctx, int(size))[:size]
+		head = make([]byte, size)
 		var n int
 		if n, err = f.ReadAt(head, 0); err == io.EOF {
 			err = nil
