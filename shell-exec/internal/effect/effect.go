@@ -269,6 +269,7 @@ func (r *reader) spend(s *scope, steps int) bool {
 	return false
 }
 
+// flag reports an effect. Here and in the methods below, an effect is about the command that is looked at.
 func (r *reader) flag(s *scope, kind Kind, why string, span cmdline.Span) {
 	r.add(s, Effect{Kind: kind, Why: why, Span: span})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/multiollama/mcp-server/shell-exec/internal/pathclass"
 )
 
+// statements reads one statement after the other. In a function, those after one that may return may not run.
 func (r *reader) statements(s *scope, all []*syntax.Stmt) {
 	for i, one := range all {
 		r.statement(s, one)
@@ -22,6 +23,7 @@ func (r *reader) statements(s *scope, all []*syntax.Stmt) {
 	}
 }
 
+// statement reads a statement with its redirections: what it prints goes where they say.
 func (r *reader) statement(s *scope, st *syntax.Stmt) {
 	if !r.spend(s, 1) {
 		return
@@ -56,6 +58,7 @@ func (r *reader) statement(s *scope, st *syntax.Stmt) {
 	s.prints("") // what was printed went to the file
 }
 
+// compound reads what a statement runs. A construct that it does not know is Unreadable, never ignored.
 func (r *reader) compound(s *scope, st *syntax.Stmt) {
 	if st.Background || st.Disown { // in a shell of its own
 		outer := s
@@ -250,6 +253,7 @@ func (r *reader) rounds(s *scope, c *syntax.WhileClause) {
 	}
 }
 
+// forClause reads the body once, with a variable that may be any of the words.
 func (r *reader) forClause(s *scope, c *syntax.ForClause) {
 	switch loop := c.Loop.(type) {
 	case *syntax.WordIter:
@@ -301,6 +305,7 @@ func (r *reader) iterated(s *scope, loop *syntax.WordIter) value {
 	return v
 }
 
+// define remembers a function. Its body is read where it is called, and at the end where it never was.
 func (r *reader) define(s *scope, c *syntax.FuncDecl) {
 	declared := c.Names
 	if c.Name != nil {
@@ -371,6 +376,7 @@ func leaves(all []*syntax.Stmt) bool {
 	return false
 }
 
+// test reads [[ … ]], which evaluates some of its words as arithmetic.
 func (r *reader) test(s *scope, x syntax.TestExpr) {
 	subscripts := func(x syntax.TestExpr, span cmdline.Span) {
 		if w, ok := x.(*syntax.Word); ok {
@@ -644,6 +650,7 @@ func (r *reader) declare(s *scope, d *syntax.DeclClause) {
 	r.maybe(s, odd, func() { r.declares(s, d) })
 }
 
+// declares reads export, declare, local and readonly, one word at a time: the options count for the words after them.
 func (r *reader) declares(s *scope, d *syntax.DeclClause) {
 	variant := d.Variant.Value
 	if variant == "readonly" {

@@ -75,6 +75,7 @@ func (r *reader) expand(s *scope, parts []syntax.WordPart, span cmdline.Span) []
 	return slices.Concat(r.expansions(s, parts, span)...)
 }
 
+// expansions are what the parts of a word may become. Each is a list of words, where what is not quoted has split.
 func (r *reader) expansions(s *scope, parts []syntax.WordPart, span cmdline.Span) [][]cmdline.Word {
 	quoted := false
 	for _, p := range parts {
@@ -199,6 +200,7 @@ func (f *fields) split(text, separators string) {
 	}
 }
 
+// onePiece is a part that can only become this text.
 func onePiece(text string) [][]piece { return [][]piece{{{text: text}}} }
 
 // part expands one part of a word.
