@@ -13,7 +13,7 @@
 // It refuses to call anything enforced that it has not seen fail: after applying
 // the rules it tries what they forbid, on several threads, and reports what
 // happened. It refuses to weaken a rule silently: what this machine cannot
-// enforce stands in the report. And it refuses to decide whether that is good
+// enforce is in the report. And it refuses to decide whether that is good
 // enough; that is for whoever reads the report.
 package restrict
 
@@ -28,7 +28,7 @@ import (
 // opened, no program started, no socket made. Files that are open already stay
 // usable.
 type Rules struct {
-	Read       []string // files, and directories with all beneath, that may be read
+	Read       []string // files, and directories with all in them, that may be read
 	Write      []string // the same, that may be read and changed; no devices are made in them
 	Exec       bool     // programs may be started, those that Read or Write let it read
 	Network    bool     // sockets may be made, local ones included

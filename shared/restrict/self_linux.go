@@ -116,7 +116,7 @@ func (m machine) apply(r Rules) error {
 // what a server of files never does, not to list what the Go runtime may do.
 func program(r Rules, landlock int) Program {
 	f := NewFilter()
-	f.Deny(unix.EPERM, kernelCalls...)
+	f.Deny(unix.EPERM, KernelCalls()...)
 	f.DenyNamespaces()
 	if !r.Exec {
 		f.Deny(unix.EPERM, unix.SYS_EXECVE, unix.SYS_EXECVEAT)

@@ -174,7 +174,7 @@ func ipcUsage() (sum int64) {
 	return sum
 }
 
-// closely counts everything of the tree once. own is what lies where only this command can write, grown
+// closely counts everything of the tree once. own is what is where only this command can write, grown
 // what the machine has more than it had at least since the start: what cannot be seen for certain counts up to that.
 func (a *account) closely(all []process, own int64, grown pool) int64 {
 	h := &holdings{seen: map[file]bool{}, memory: memoryDevices(all), files: own, until: time.Now().Add(lookTime)}
@@ -362,7 +362,7 @@ func (h *holdings) buffer(pidfd, descriptor int, socket bool) {
 	}
 }
 
-// mappings adds the sizes of what is mapped and lies in memory. A process need not hold such files
+// mappings adds the sizes of what is mapped and in memory. A process need not hold such files
 // open, and not all of their pages are in its tables.
 func (h *holdings) mappings(all []process) {
 	for _, p := range all {

@@ -66,7 +66,7 @@ func (r *relatives) forget(all []process) {
 }
 
 // stopAndSignal is signalAll where the kernel does not end all at once: what is killed is stopped
-// before, so that no shell goes on to its next command.
+// before, so that no shell continues with its next command.
 func stopAndSignal(all []process, sig syscall.Signal) error {
 	if sig == syscall.SIGKILL {
 		_ = signalAll(all, syscall.SIGSTOP)

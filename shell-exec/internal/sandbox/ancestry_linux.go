@@ -89,7 +89,7 @@ type children struct {
 // adopt makes orphans come to this process.
 func adopt() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
-// locked runs change while nobody else reads or changes who there is.
+// locked runs change while nobody else reads or changes them.
 func (c *children) locked(change func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

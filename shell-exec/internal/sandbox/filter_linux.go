@@ -113,8 +113,8 @@ func (m machine) ownFilter(level int, detached bool) (f restrict.Program, asks b
 	own.Deny(unix.EPERM, unix.SYS_SETNS)
 	own.DenyNamespaces()
 
-	// Calls about processes are for the process itself, for which 0 stands; another number gets this
-	// answer. Asking for the limits of another is left.
+	// Calls about processes are allowed for the process itself, which is 0; another number gets this
+	// answer. Asking for the limits of another is allowed.
 	own.DenyEqual(unix.EPERM, unix.SYS_SETPRIORITY, 0, prioUser)
 	own.DenyEqual(unix.EPERM, unix.SYS_IOPRIO_SET, 0, ioprioUser)
 	for call, pid := range numbered {

@@ -459,7 +459,7 @@ func (s *stock) mounts(m mounts, answer *response) (files []*os.File, err error)
 }
 
 // terminal makes the /dev/pts of one terminal. The command in it finds that there, and no
-// terminal of others: who has one open reads what is typed at it and writes what it shows.
+// terminal of others: a process that has one open reads what is typed at it and writes what it shows.
 func (s *stock) terminal() (files []*os.File, err error) {
 	fs, err := unix.Fsopen("devpts", unix.FSOPEN_CLOEXEC)
 	if err != nil {

@@ -30,8 +30,8 @@ func (k killerKind) String() string {
 	return [...]string{"", "Landlock's signal scope", "a PID namespace", "a control group", "a walk through /proc"}[k]
 }
 
-// killer is the surest kind that there is: nothing leaves the first two, and only who may write to it
-// leaves the third. The last can be outrun.
+// killer is the surest kind that there is: no process can leave the first two, and the third only one that may
+// write to the tree of groups. The last can be outrun; the report says so.
 func (m machine) killer(level2 bool) killerKind {
 	switch {
 	case m.scoped():
@@ -78,7 +78,7 @@ func alive(pids ...int) (out []process) {
 	return out
 }
 
-// signal reaches the process p and never another one: pidfd_open holds on to
+// signal reaches the process p and never another one, whose number may be p's by now: pidfd_open holds on to
 // the process that has the number, and then the start time tells which one that is.
 func (p process) signal(sig unix.Signal) error {
 	fd, err := unix.PidfdOpen(p.pid, 0)
@@ -153,7 +153,7 @@ type domain struct {
 	canary   *canary
 	first    int       // the number of the process that began it
 	began    time.Time // before first was there
-	maxPID   int       // where numbers begin anew
+	maxPID   int       // where numbers start again
 	watchdog *watchdog // only the thread reads and sets it, and release
 }
 

@@ -1,33 +1,31 @@
-// Package sandbox starts a command so that the kernel keeps it to what it may
-// touch, measures everything the command started, and ends all of it.
+// Package sandbox starts a command so that the kernel keeps it to its rules, measures everything
+// that the command started, and ends all of it.
 //
-// On Linux every command gets a thread of this process to itself, which enters a
-// Landlock domain with the rules of the command, starts it, and reaches nothing but
-// it. Between fork and exec the command enters a second domain, which nothing else
-// is ever in, its system-call filters and, at level 2, namespaces that all commands
-// of this process share (package forkexec): it reaches neither the thread nor this
-// process. None of it can be taken back, so the thread ends with the command. On
-// macOS the sandbox is Seatbelt, on Windows a job object.
+// On Linux every command gets a thread of this process to itself. The thread enters a Landlock
+// domain with the rules of the command, starts it, and reaches nothing but it. Between fork and exec the
+// command enters a second domain, which nothing else is ever in, its system-call filters and, at
+// level 2, namespaces that all commands of this process share (package forkexec): it reaches neither the
+// thread nor this process. None of that can be undone, so the thread ends with the command. On macOS
+// the sandbox is Seatbelt, on Windows a job object.
 //
-// What a filter cannot judge (whom a socket is connected to, whose number a number
-// is) a supervisor does in the command's place. A keeper process holds the
-// namespaces; everything in them ends with it.
+// Some calls a filter cannot judge, for what counts is in memory or behind a number: which socket a
+// call connects to, which process a number means. A supervisor makes those calls in the command's place. A
+// keeper process holds the namespaces; everything in them ends with it.
 //
-// It refuses to call anything enforced that it has not seen fail: Report is
-// what became of trying it, by a command. It refuses to be weaker silently: what
-// this machine cannot do is in the report, and under Required there is no sandbox at
-// all. It refuses to signal a stranger: a process is reached through what the
-// kernel says belongs to the command, never through a number that was once right.
-// And it chooses neither the program nor the rules; that is for its caller.
+// Four rules hold everywhere. Nothing is called enforced that was not seen to fail: Report is the
+// result of trying it, by a command. The sandbox is never weaker without saying so: what this machine cannot
+// do is in the report, and under Required New fails. No stranger is signalled: a process is reached through what the
+// kernel says belongs to the command, never through a number that once was right. The sandbox chooses
+// neither the program nor the rules; its caller does.
 //
-// A server that is killed takes its commands with it: at level 2 with the keeper; at
-// level 1 a shell in each command's domain waits for that and kills all that is there
+// A server that is killed takes its commands with it: at level 2 the kernel ends them with the keeper; at
+// level 1 a shell in each command's domain waits for the end of the server and kills all that is there
 // (in a control group the kernel does). Where there is neither, and in the first
-// tenth of a second of a command at level 1, only its first process dies with it.
+// tenth of a second of a command at level 1, only its first process dies with the server.
 //
-// What level 1 leaves open: whoever knows a path can learn that it exists, its
-// size and times, and what happens there; modes and times of files outside may be
-// changed where the user may; command lines of other processes can be read.
+// Level 1 leaves this open: a command that knows a path can learn that it exists, its
+// size and times, and what happens there; it can change modes and times of files outside where the user
+// may; it can read the command lines of other processes.
 package sandbox
 
 import (
@@ -54,11 +52,10 @@ const (
 	Off           // nothing is restricted; what a command starts is still measured and ended
 )
 
-// Options are how commands are held. Home is where the tool folders of the
-// person are looked for; "" is the home directory of the user. Guarded are the
-// directories, without links in their names, that commands of this or another
-// server may change: a tool folder that is reached through a link in one of them
-// is not granted.
+// Options are those of New. Home is where the tool folders of the user are looked for; "" is the user's
+// home directory. Guarded are the directories, without links in their names, that commands of this or
+// another server may change: a tool folder that is reached through a link in one of them is not
+// granted, for a command could have made the link.
 type Options struct {
 	Mode    Mode
 	Level   int // 1, or 2 for namespaces too where they can be had
@@ -83,8 +80,8 @@ type Rules struct {
 }
 
 // Limits are what a command may use, with everything it starts. 0 is no limit.
-// They are put on the first process right after it began, and on what it started
-// before that a few milliseconds later.
+// The kernel applies those of one process before it becomes the program; to an unrestricted one, and what that
+// has started by then, it applies them some milliseconds later. Tree watches the sums.
 type Limits struct {
 	Memory    int64         // bytes in memory, of all processes together
 	Processes int           // at once; their threads have a limit that follows from it
@@ -105,8 +102,8 @@ type Command struct {
 	Rules  Rules
 	Limits Limits
 
-	// In is the directory that Dir named once: what took the name since is refused, and a command outside of the
-	// sandbox, which no rule keeps from what a name leads to, starts in the thing itself. Nil: Dir is all there is.
+	// In is the directory that Dir named when the command was approved: if another one has the name since, Start
+	// fails. A command outside of the sandbox, which no rule restricts, starts in that very directory. Nil: only Dir counts.
 	In *confine.Grant
 
 	// Detached commands outlive this process, and Close lets go of them, but at level 2: there

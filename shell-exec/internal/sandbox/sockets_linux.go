@@ -304,7 +304,7 @@ func diagnosing() (int, error) {
 
 func listeners(fd int) (out []listening, err error) {
 	const (
-		listen = 10    // TCP_LISTEN, which stands for all kinds of sockets
+		listen = 10    // TCP_LISTEN, which is used for all kinds of sockets
 		show   = 1 | 2 // UDIAG_SHOW_NAME, UDIAG_SHOW_VFS
 	)
 	request := make([]byte, unix.NLMSG_HDRLEN+24)

@@ -58,13 +58,14 @@ func (s *Sandbox) Start(ctx context.Context, c Command, f Files) (t *Tree, err e
 		}
 	}()
 
-	// A thread that can start the command, and reach nothing but it.
+	// The thread comes first: it has the rules before there is a command that could break them.
 	if err := l.bind(); err != nil {
 		return nil, err
 	}
 	began := time.Now()
 
-	// Between fork and remember nobody knows the command: reap must not take its status, nor Close miss it.
+	// Until track has written the command down nobody knows it: reap must not take its status for that of an
+	// orphan, nor Close miss it. Both wait for this lock.
 	s.children.starting.RLock()
 	defer s.children.starting.RUnlock()
 	s.mu.Lock()
@@ -243,7 +244,7 @@ func (l *launch) exec(path string, args []string, files []*os.File) (p *os.Proce
 		attr.Env = append(attr.Env[:len(attr.Env):len(attr.Env)], l.mark)
 	}
 	if !l.c.Detached {
-		attr.Pdeathsig = unix.SIGKILL // of the thread, which lives as long as the tree
+		attr.Pdeathsig = unix.SIGKILL // at the end of the thread, which lives as long as the tree
 	}
 
 	plain := l.free || !forkexec.Available
@@ -281,7 +282,8 @@ func (l *launch) exec(path string, args []string, files []*os.File) (p *os.Proce
 	return p, nil
 }
 
-// restrict adds to attr how the command restricts itself between fork and exec. Where its filter asks
+// restrict adds to attr how the command restricts itself between fork and exec, on top of what its thread
+// gives it. What is missing here the command has for good: nobody can restrict it later. Where its filter asks
 // a supervisor, asked is the other end of attr.Listener; the caller closes both.
 func (l *launch) restrict(attr *forkexec.Attr) (asked *os.File, err error) {
 	attr.Limits = append(l.c.Limits.resources(0), forkexec.Limit{Resource: unix.RLIMIT_NOFILE, Rlimit: l.s.canary.files})

@@ -114,8 +114,8 @@ type supervisor struct {
 	calls      map[uint32]*call // by thread
 }
 
-// call is one whose end its thread was not told of. A signal interrupts the caller, who then
-// calls again: it may still be done, or have been done already, and is not done twice.
+// call is one whose result did not reach its thread yet. A signal interrupts the caller, which then
+// calls again. The call may be under way or done by then; it is not made twice.
 type call struct {
 	what string
 	done chan struct{}
@@ -127,8 +127,8 @@ const (
 	maxCalls    = 1000
 )
 
-// newSupervisor takes the listener that the child has sent to ours before it became a program. Whoever
-// has it lets it serve.
+// newSupervisor takes the listener that the child has sent to ours before it became a program. Until serve runs,
+// a call that the filter asks about waits.
 func (l *launch) newSupervisor(ours *os.File) (*supervisor, error) {
 	control := make([]byte, unix.CmsgSpace(4))
 	_, n, _, _, err := unix.Recvmsg(int(ours.Fd()), make([]byte, 1), control, unix.MSG_CMSG_CLOEXEC|unix.MSG_DONTWAIT)
@@ -163,7 +163,8 @@ func (l *launch) newSupervisor(ours *os.File) (*supervisor, error) {
 	}, nil
 }
 
-// serve answers until nobody is left. Without that a caller waits.
+// serve answers until no process with the filter is left. connect may block, and so has a goroutine; all
+// other calls are judged one after the other.
 func (v *supervisor) serve() {
 	defer v.close()
 	for {

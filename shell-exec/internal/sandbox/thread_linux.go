@@ -11,8 +11,9 @@ import (
 )
 
 // thread is an OS thread that has given up rights, for good. It runs the functions that it is
-// given, ends with the command it was made for, and never goes back to the Go
-// runtime: the goroutine on it is locked and stays so.
+// given and ends with the command it was made for. It never returns to the Go runtime: the goroutine on
+// it is locked and stays so, else another goroutine would run with the rights of a command, and could
+// signal nobody.
 type thread struct {
 	id     int
 	mu     sync.Mutex // one function at a time, none after the end

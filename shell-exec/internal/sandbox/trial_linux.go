@@ -529,8 +529,8 @@ func runTrial() {
 // worked is what a trial could do: names of acts by part.
 type worked map[string][]string
 
-// readTrial understands what a trial has written. One that did not come to its end
-// says nothing.
+// readTrial parses what a trial has written. One that was cut off proves nothing: what it
+// did not try would count as refused.
 func readTrial(text string) (worked, error) {
 	w := worked{}
 	child := false
