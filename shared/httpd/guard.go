@@ -48,7 +48,7 @@ func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // health answers a load balancer, which has no token and may know the server by any name.
 func (s *served) health(w http.ResponseWriter, r *http.Request) {
 	text, status := "ok\n", http.StatusOK
-	_, ending := s.work.state()
+	_, ending := s.calls.State()
 	switch {
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		w.Header().Set("Allow", "GET, HEAD")

@@ -22,11 +22,12 @@ func (s *served) post(w http.ResponseWriter, r *http.Request, who client) {
 	if size < 0 {
 		size = s.o.MaxBody // it does not say
 	}
-	if no := s.work.begin(size); no != nil {
+	work := &rpc.Call{Size: size}
+	if no := s.begin(work); no != nil {
 		s.refuse(w, r, no)
 		return
 	}
-	defer s.work.end(size)
+	defer s.calls.End(work)
 	body, no := s.read(w, r)
 	if no != nil {
 		s.refuse(w, r, no)
@@ -63,12 +64,35 @@ func (s *served) post(w http.ResponseWriter, r *http.Request, who client) {
 	}
 	switch {
 	case m.IsCancel():
-		s.work.cancel(id, m.Cancels)
+		s.calls.Drop(id+" "+m.Cancels, errCancelled)
 	case !m.IsNotification() && !m.IsAnswer():
-		s.call(out, r, from, id, m, body)
+		s.call(out, r, from, work, id, m, body)
 		return
 	}
 	w.WriteHeader(http.StatusAccepted) // other notifications leave nothing to remember, and have no response
+}
+
+const (
+	maxUnsent  = 64 << 20 // bytes of answers that may wait; above it nothing more is begun
+	answerRoom = 64 << 10 // what an answer is taken for before it is made
+)
+
+// begin admits a request, or says why not.
+func (s *served) begin(work *rpc.Call) *rejection {
+	err := s.calls.Begin(work)
+	if others, _ := s.calls.State(); err == nil && s.unsent.Load()+int64(others-1)*answerRoom > maxUnsent {
+		s.calls.End(work)
+		err = rpc.ErrFull
+	}
+	if err == nil {
+		return nil
+	}
+	no := reject(http.StatusServiceUnavailable, fault.LimitReached, "too many requests are being worked on", "Send this one again when others are answered")
+	if err == rpc.ErrEnding {
+		no.fault = fault.New(fault.Unavailable, "the server is ending", "Send the request again: another server, or the next one, takes it")
+	}
+	no.later = true
+	return no
 }
 
 // chunk is as much as must come, or go, within the pace.
@@ -103,11 +127,14 @@ func (s *served) read(w http.ResponseWriter, r *http.Request) ([]byte, *rejectio
 
 // call brings a request to its response. It ends when the client goes away, cancels it,
 // or the server must end.
-func (s *served) call(out *reply, r *http.Request, from *session, id string, m rpc.Message, body []byte) {
+func (s *served) call(out *reply, r *http.Request, from *session, work *rpc.Call, id string, m rpc.Message, body []byte) {
 	ctx, cancel := context.WithCancelCause(s.o.Trace(r.Context(), r.Header))
 	defer cancel(nil)
-	dropped, forget := s.work.register(id, m, cancel)
-	defer forget()
+	name := "" // without a session, nothing names the request but its connection
+	if id != "" {
+		name = id + " " + m.Key
+	}
+	s.calls.Register(work, m, name, cancel)
 	out.beat(s.o.Beat)
 	defer out.close()
 	if m.IsListen() {
@@ -121,7 +148,7 @@ func (s *served) call(out *reply, r *http.Request, from *session, id string, m r
 	}
 	response := s.h.HandleMessage(s.h.WithContext(s.o.Context(ctx, rpc.IDText(m.ID)), from), body)
 	from.notes.End()
-	if dropped() {
+	if work.Dropped() {
 		out.nothing()
 		return
 	}

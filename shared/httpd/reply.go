@@ -102,9 +102,9 @@ func (r *reply) end() {
 // finish writes the response; nothing can come after it.
 func (r *reply) finish(status int, response mcp.JSONRPCMessage, id json.RawMessage) {
 	line := r.s.lines.Encode(response, id)
-	size := len(line)
-	r.s.work.sending(size)
-	defer r.s.work.sending(-size)
+	size := int64(len(line))
+	r.s.unsent.Add(size)
+	defer r.s.unsent.Add(-size)
 	r.mu.Lock()
 	r.end()
 	switch {

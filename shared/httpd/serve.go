@@ -15,7 +15,6 @@ import (
 
 var (
 	errCancelled = errors.New("the client cancelled the request")
-	errEnding    = errors.New("the server is ending")
 )
 
 // maxHead is how many bytes the head of a request may have.
@@ -26,8 +25,8 @@ type served struct {
 	h       Handler
 	o       Options
 	plan    *Plan
-	base    context.Context // of every request; cancelled when they must end
-	work    *work
+	calls   rpc.Calls
+	unsent  atomic.Int64 // bytes of answers on their way to clients, which may read slowly
 	lines   rpc.Encoder
 	streams atomic.Int64 // subscriptions so far
 }
@@ -43,10 +42,9 @@ type served struct {
 // where requests had to be abandoned.
 func (l *Listener) Serve(ctx context.Context, h Handler, o Options) error {
 	s := &served{h: h, o: o.withDefaults(), plan: l.plan}
-	s.work = newWork(s.o.MaxRequests, 4*max(s.o.MaxBody, 16<<20))
-	var stop context.CancelCauseFunc
-	s.base, stop = context.WithCancelCause(context.WithoutCancel(ctx))
-	defer stop(errEnding)
+	s.calls.MaxCalls, s.calls.MaxBytes = s.o.MaxRequests, 4*max(s.o.MaxBody, 16<<20)
+	base, stop := context.WithCancelCause(context.WithoutCancel(ctx)) // of every request
+	defer stop(rpc.ErrEnding)
 	srv := &http.Server{
 		Handler:                      s,
 		ReadHeaderTimeout:            s.o.Header,
@@ -54,7 +52,7 @@ func (l *Listener) Serve(ctx context.Context, h Handler, o Options) error {
 		MaxHeaderBytes:               maxHead,
 		TLSConfig:                    s.plan.tls.Clone(),
 		ErrorLog:                     slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
-		BaseContext:                  func(net.Listener) context.Context { return s.base },
+		BaseContext:                  func(net.Listener) context.Context { return base },
 		ConnContext:                  withConnection,
 		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: 100},
 		DisableGeneralOptionsHandler: true,
@@ -77,18 +75,18 @@ func (l *Listener) Serve(ctx context.Context, h Handler, o Options) error {
 	// Requests in flight get three quarters of the time to finish, the rest of the
 	// connections one quarter.
 	srv.SetKeepAlivesEnabled(false)
-	idle := s.work.close()
+	idle := s.calls.Close()
 	grace := time.NewTimer(s.o.Drain * 3 / 4)
 	defer grace.Stop()
 	select {
 	case <-idle:
 	case <-grace.C:
 	}
-	stop(errEnding)
+	stop(rpc.ErrEnding)
 	last, done := context.WithTimeout(context.Background(), s.o.Drain/4)
 	defer done()
 	err := srv.Shutdown(last)
-	if n, _ := s.work.state(); n > 0 {
+	if n, _ := s.calls.State(); n > 0 {
 		_ = srv.Close() // what is left is told
 		return fault.New(fault.TimedOut, "requests did not end in time and were abandoned", "").With("requests", n).Because(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/rpc"
 	"github.com/multiollama/mcp-server/shared/toolkit"
 )
 
@@ -294,7 +295,7 @@ func TestTheEndDoesNotWaitForEver(t *testing.T) {
 	}()
 	<-w.hooks.began
 	w.stop()
-	if why := <-w.hooks.ended; !errors.Is(why, errEnding) {
+	if why := <-w.hooks.ended; !errors.Is(why, rpc.ErrEnding) {
 		t.Errorf("the call ended because %v", why)
 	}
 	if body := <-answered; !strings.Contains(body, "EXECUTION_002") {
@@ -321,44 +322,47 @@ func TestWhatIsWorkedOnIsBounded(t *testing.T) {
 }
 
 func TestTheBytesOfMessagesAreBounded(t *testing.T) {
-	w := newWork(100, 1000)
-	if w.begin(5000) != nil {
+	w := &served{calls: rpc.Calls{MaxCalls: 100, MaxBytes: 1000}}
+	first := &rpc.Call{Size: 5000}
+	begin := func(size int) *rejection { return w.begin(&rpc.Call{Size: size}) }
+	if w.begin(first) != nil {
 		t.Error("a single message was refused")
 	}
-	if no := w.begin(1); no == nil || !no.later || no.fault.Code != fault.LimitReached {
+	if no := begin(1); no == nil || !no.later || no.fault.Code != fault.LimitReached {
 		t.Errorf("a message was taken while the room is used up: %v", no)
 	}
-	w.end(5000)
-	if w.begin(600) != nil || w.begin(400) != nil || w.begin(1) == nil {
+	w.calls.End(first)
+	if begin(600) != nil || begin(400) != nil || begin(1) == nil {
 		t.Error("the room is not 1000 bytes")
 	}
 }
 
 func TestTheBytesOfAnswersAreBounded(t *testing.T) {
-	w := newWork(1000, 1<<30)
+	w := &served{calls: rpc.Calls{MaxCalls: 1000, MaxBytes: 1 << 30}}
+	begin := func(size int) *rejection { return w.begin(&rpc.Call{Size: size}) }
 	for range 2 {
-		if w.begin(1) != nil {
+		if begin(1) != nil {
 			t.Fatal("two messages are too many")
 		}
 	}
-	w.sending(maxUnsent)
-	if no := w.begin(1); no == nil || !no.later || no.fault.Code != fault.LimitReached {
+	w.unsent.Add(maxUnsent)
+	if no := begin(1); no == nil || !no.later || no.fault.Code != fault.LimitReached {
 		t.Errorf("a message was taken while answers wait: %v", no)
 	}
-	w.sending(-maxUnsent)
-	if no := w.begin(1); no != nil {
+	w.unsent.Add(-maxUnsent)
+	if no := begin(1); no != nil {
 		t.Errorf("nothing waits, and it is refused: %v", no)
 	}
 }
 
 func TestAnswersOnTheirWayAreCounted(t *testing.T) {
-	r := &reply{s: &served{o: Options{}.withDefaults(), work: newWork(10, 1000)}, plain: true}
-	seen := 0
-	r.w = &watchedWriter{ResponseRecorder: httptest.NewRecorder(), wrote: func() { seen = r.s.work.unsent }}
+	r := &reply{s: &served{o: Options{}.withDefaults()}, plain: true}
+	seen := int64(0)
+	r.w = &watchedWriter{ResponseRecorder: httptest.NewRecorder(), wrote: func() { seen = r.s.unsent.Load() }}
 	r.limits = http.NewResponseController(r.w)
 	r.finish(http.StatusOK, mcp.JSONRPCError{JSONRPC: "2.0"}, json.RawMessage("1"))
-	if seen == 0 || r.s.work.unsent != 0 {
-		t.Errorf("while it is written %d bytes are counted, and %d afterwards", seen, r.s.work.unsent)
+	if seen == 0 || r.s.unsent.Load() != 0 {
+		t.Errorf("while it is written %d bytes are counted, and %d afterwards", seen, r.s.unsent.Load())
 	}
 }
 

@@ -181,9 +181,11 @@ func TestRequestsBeyondTheQueueAreRefusedWithTheirID(t *testing.T) {
 }
 
 func TestTheBytesInFlightAreBounded(t *testing.T) {
-	s := &calls{byID: map[string]*call{}, maxCalls: 100, maxBytes: 1000, idle: make(chan struct{})}
-	admit := func(id string, size int) *rpc.Refusal {
-		return s.begin(&call{Message: rpc.Message{Key: id}, line: make([]byte, size)})
+	s := &rpc.Calls{MaxCalls: 100, MaxBytes: 1000}
+	all := map[string]*rpc.Call{}
+	admit := func(id string, size int) error {
+		all[id] = &rpc.Call{Name: id, Size: size}
+		return s.Begin(all[id])
 	}
 	if admit("a", 5000) != nil {
 		t.Error("a single message was refused")
@@ -191,7 +193,7 @@ func TestTheBytesInFlightAreBounded(t *testing.T) {
 	if admit("b", 1) == nil {
 		t.Error("a message was taken while the room is used up")
 	}
-	s.end(s.byID["a"])
+	s.End(all["a"])
 	if admit("b", 600) != nil || admit("c", 400) != nil {
 		t.Error("messages that fit were refused")
 	}
@@ -199,8 +201,7 @@ func TestTheBytesInFlightAreBounded(t *testing.T) {
 		t.Error("one byte too many was taken")
 	}
 	for _, id := range []string{"b", "c"} {
-		c := s.byID[id]
-		if !s.answer(c) || c.line != nil {
+		if c := all[id]; !s.Answer(c) || c.Size != 0 {
 			t.Error("an answered message is held")
 		}
 	}

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/multiollama/mcp-server/shared/fault"
+	"github.com/multiollama/mcp-server/shared/rpc"
 )
 
 var (
 	errCancelled = errors.New("the client cancelled the request")
-	errClosing   = errors.New("the server is ending")
 	errClosed    = errors.New("the client closed the connection")
 )
 
@@ -21,10 +21,9 @@ var (
 type conn struct {
 	h       Handler
 	o       Options
-	base    context.Context // of every request; cancelled when the connection must end
-	stop    context.CancelCauseFunc
+	stop    context.CancelCauseFunc // of every request: the connection must end
 	out     *output
-	calls   *calls
+	calls   *rpc.Calls
 	asks    *asks
 	session *session      // the client's, for what belongs to no request
 	greeted atomic.Bool   // the handshake is done
@@ -59,7 +58,7 @@ func (c *conn) wait(ctx context.Context) error {
 	}
 
 	idle := c.close()
-	c.stop(errClosing)
+	c.stop(rpc.ErrEnding)
 	limit := time.NewTimer(left)
 	defer limit.Stop()
 	select {
@@ -75,7 +74,7 @@ func (c *conn) wait(ctx context.Context) error {
 	if readErr != nil && !errors.Is(readErr, io.EOF) && !errors.Is(readErr, os.ErrClosed) {
 		return fault.New(fault.Unavailable, "the input could not be read", "").Because(readErr)
 	}
-	if n := c.calls.len(); n > 0 {
+	if n, _ := c.calls.State(); n > 0 {
 		return fault.New(fault.TimedOut, "requests did not end in time and were abandoned", "").With("requests", n)
 	}
 	return nil
@@ -85,5 +84,5 @@ func (c *conn) wait(ctx context.Context) error {
 // channel is closed when the last call has ended.
 func (c *conn) close() <-chan struct{} {
 	c.asks.close()
-	return c.calls.close()
+	return c.calls.Close()
 }

@@ -18,22 +18,22 @@ const maxIdle = 8
 
 // read takes requests and handles them as long as it has the turn to read. What
 // has already come in behind a request does not wait for it.
-func (c *conn) read() {
+func (c *conn) read(base context.Context) {
 	for {
-		work := c.request()
+		ctx, work := c.request(base)
 		switch {
 		case work == nil:
 			return
 		case c.in.r.Buffered() > 0 || work.IsListen() || len(work.line) > largeLine:
-			c.handOn()
+			c.handOn(base)
 			size := len(work.line)
-			c.run(work)
+			c.run(ctx, work)
 			if size > largeLine {
 				runtime.GC() // before the next one comes
 			}
 		default:
 			kept := c.turn.keep()
-			c.run(work)
+			c.run(ctx, work)
 			if c.turn.back(kept) {
 				continue
 			}
@@ -45,7 +45,7 @@ func (c *conn) read() {
 		select {
 		case <-c.free:
 			c.idle.Add(-1)
-		case <-c.base.Done():
+		case <-base.Done():
 			c.idle.Add(-1)
 			return
 		}
@@ -56,17 +56,24 @@ func (c *conn) read() {
 const largeLine = 8 << 20
 
 // handOn lets another goroutine read, one that is idle if there is one.
-func (c *conn) handOn() {
+func (c *conn) handOn(base context.Context) {
 	select {
 	case c.free <- struct{}{}:
 	default:
-		go c.read()
+		go c.read(base)
 	}
 }
 
+// call is a request with its line, which is nil once it is answered.
+type call struct {
+	rpc.Call
+	line []byte
+}
+
 // request reads lines until one is a request that is left to run, and returns nil when
-// the input has ended. Everything else is dealt with at once.
-func (c *conn) request() *call {
+// the input has ended. Everything else is dealt with at once. The context of a request ends
+// when the client cancels it, or the connection must end.
+func (c *conn) request(base context.Context) (context.Context, *call) {
 	for {
 		line, err := c.in.next()
 		if tooLong, ok := err.(*oversize); ok {
@@ -75,7 +82,7 @@ func (c *conn) request() *call {
 		}
 		if err != nil {
 			c.ended <- err
-			return nil
+			return nil, nil
 		}
 		m, no := rpc.Parse(line)
 		switch {
@@ -84,15 +91,23 @@ func (c *conn) request() *call {
 		case m.IsAnswer():
 			c.asks.answer(m)
 		case m.IsCancel():
-			c.calls.drop(m.Cancels)
+			c.calls.Drop(m.Cancels, errCancelled)
 		case m.IsNotification():
 			// Before the next line, so that what the client tells counts for what it asks later.
 			s := c.session.forRequest(m, nil)
-			c.handle(c.h.WithContext(context.WithValue(c.base, inlineKey{}, true), s), m, line)
+			c.handle(c.h.WithContext(context.WithValue(base, inlineKey{}, true), s), m, line)
 			s.notes.End()
 		default:
-			if work := c.admit(m, line); work != nil {
-				return work
+			ctx, cancel := context.WithCancelCause(base)
+			work := &call{Call: rpc.Call{Message: m, Name: m.Key, Size: len(line), Cancel: cancel}, line: line}
+			switch no := c.admit(work); {
+			case no != nil:
+				cancel(errCancelled)
+				c.refuse(no)
+			case isInline(m):
+				c.run(ctx, work)
+			default:
+				return ctx, work
 			}
 		}
 	}
@@ -104,23 +119,19 @@ func isInline(m rpc.Message) bool {
 	return m.Method == string(mcp.MethodInitialize) || m.Method == string(mcp.MethodPing)
 }
 
-func (c *conn) admit(m rpc.Message, line []byte) *call {
-	if isHandshake(m) && c.greeted.Load() {
-		c.refuse(&rpc.Refusal{Code: mcp.INVALID_REQUEST, Text: "the session is initialized already; start the server again for another one", ID: m.ID})
-		return nil
+// admit says why a request is not worked on.
+func (c *conn) admit(work *call) *rpc.Refusal {
+	if isHandshake(work.Message) && c.greeted.Load() {
+		return &rpc.Refusal{Code: mcp.INVALID_REQUEST, Text: "the session is initialized already; start the server again for another one", ID: work.ID}
 	}
-	work := &call{Message: m, line: line}
-	work.ctx, work.cancel = context.WithCancelCause(c.base)
-	if no := c.calls.begin(work); no != nil {
-		work.cancel(errCancelled)
-		c.refuse(no)
+	switch err := c.calls.Begin(&work.Call); err {
+	case nil:
 		return nil
+	case rpc.ErrSameID: // with the id, the client would take this for the first one's answer
+		return &rpc.Refusal{Code: mcp.INVALID_REQUEST, Text: err.Error(), About: work.ID}
+	default:
+		return &rpc.Refusal{Code: rpc.CodeBusy, Text: err.Error(), ID: work.ID}
 	}
-	if isInline(m) {
-		c.run(work)
-		return nil
-	}
-	return work
 }
 
 // isHandshake is for the request whose capabilities count for all that follow it. If a
@@ -131,15 +142,15 @@ func isHandshake(m rpc.Message) bool {
 }
 
 // run brings a request to its response.
-func (c *conn) run(work *call) {
-	defer c.calls.end(work)
-	defer work.cancel(errCancelled)
+func (c *conn) run(ctx context.Context, work *call) {
+	defer c.calls.End(&work.Call)
+	defer work.Cancel(errCancelled)
 	room := 0
 	if !isInline(work.Message) && !work.IsListen() {
-		room = c.out.reserve(work.ctx)
+		room = c.out.reserve(ctx)
 	}
 	s := c.session.forRequest(work.Message, work)
-	response := c.respond(work, s)
+	response := c.respond(ctx, work, s)
 	s.notes.End() // its notifications are written; now the response may be
 	if _, ok := response.(mcp.JSONRPCResponse); ok && isHandshake(work.Message) {
 		c.greeted.Store(true)
@@ -147,28 +158,31 @@ func (c *conn) run(work *call) {
 	line := c.out.lines.Encode(response, work.ID)
 	size := len(line)
 	c.out.count(size - room)
-	c.out.write(line, func() bool { return c.calls.answer(work) })
+	c.out.write(line, func() bool {
+		work.line = nil // not held while the client does not read
+		return c.calls.Answer(&work.Call)
+	})
 	c.out.lines.Back(line)
 	c.out.count(-size)
 }
 
 // respond waits for a free slot and handles the request.
-func (c *conn) respond(work *call, s *session) mcp.JSONRPCMessage {
+func (c *conn) respond(ctx context.Context, work *call, s *session) mcp.JSONRPCMessage {
 	if !isInline(work.Message) && !work.IsListen() {
 		select {
 		case c.slots <- struct{}{}:
 			defer func() { <-c.slots }()
-		case <-work.ctx.Done():
-			return (&rpc.Refusal{Code: rpc.CodeBusy, Text: context.Cause(work.ctx).Error()}).Message()
+		case <-ctx.Done():
+			return (&rpc.Refusal{Code: rpc.CodeBusy, Text: context.Cause(ctx).Error()}).Message()
 		}
 	}
 	if work.IsListen() {
-		if err := c.h.RegisterSession(work.ctx, s); err != nil {
+		if err := c.h.RegisterSession(ctx, s); err != nil {
 			return rpc.InternalError()
 		}
-		defer c.h.UnregisterSession(context.WithoutCancel(work.ctx), s.SessionID())
+		defer c.h.UnregisterSession(context.WithoutCancel(ctx), s.SessionID())
 	}
-	ctx := c.h.WithContext(c.o.Context(work.ctx, rpc.IDText(work.ID)), s)
+	ctx = c.h.WithContext(c.o.Context(ctx, rpc.IDText(work.ID)), s)
 	return c.handle(ctx, work.Message, work.line)
 }
 

@@ -83,7 +83,7 @@ func (s *session) send(n mcp.JSONRPCNotification) {
 
 // wanted reports whether the client still wants to hear of the request.
 func (s *session) wanted() bool {
-	return s.call == nil || !s.call.dropped.Load()
+	return s.call == nil || !s.call.Dropped()
 }
 
 // SubscriptionFilter is what a listening client opted in to. From 2026-07-28 on

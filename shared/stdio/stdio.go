@@ -96,20 +96,20 @@ func Serve(ctx context.Context, h Handler, in io.Reader, out io.Writer, o Option
 	widen(out)
 
 	c := &conn{
-		h:   h,
-		o:   o,
-		out: &output{turn: make(chan struct{}, 1), w: out, broken: make(chan struct{}), sealed: make(chan struct{})},
-		// A line longer than maxBytes is taken alone.
-		calls: &calls{byID: map[string]*call{}, maxCalls: 8 * o.MaxInFlight, maxBytes: 4 * min(o.MaxLine, 16<<20), idle: make(chan struct{})},
+		h:     h,
+		o:     o,
+		out:   &output{turn: make(chan struct{}, 1), w: out, broken: make(chan struct{}), sealed: make(chan struct{})},
+		calls: &rpc.Calls{MaxCalls: 8 * o.MaxInFlight, MaxBytes: 4 * min(o.MaxLine, 16<<20)},
 		asks:  &asks{waiting: map[string]chan rpc.Message{}},
 		slots: make(chan struct{}, o.MaxInFlight),
 		in:    newLines(in, o.MaxLine),
 		free:  make(chan struct{}),
 		ended: make(chan error, 1),
 	}
-	c.turn = newTurn(c.handOn)
+	base, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	c.stop = stop
+	c.turn = newTurn(func() { c.handOn(base) })
 	c.session = &session{Peer: &rpc.Peer{}, id: clientSession, conn: c}
-	c.base, c.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer c.out.seal()
 	if err := h.RegisterSession(ctx, c.session); err != nil {
 		return fault.New(fault.Unavailable, "the session could not be registered", "").Because(err)
@@ -117,6 +117,6 @@ func Serve(ctx context.Context, h Handler, in io.Reader, out io.Writer, o Option
 	defer h.UnregisterSession(context.WithoutCancel(ctx), c.session.SessionID())
 	defer c.session.notes.Forget()
 	defer c.turn.timer.Stop()
-	go c.read()
+	go c.read(base)
 	return c.wait(ctx)
 }

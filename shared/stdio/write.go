@@ -72,7 +72,7 @@ func (o *output) write(line []byte, may func() bool) error {
 	defer func() { <-o.turn }()
 	select {
 	case <-o.sealed:
-		return errClosing
+		return rpc.ErrEnding
 	default:
 	}
 	if o.err != nil || may != nil && !may() {
