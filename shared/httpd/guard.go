@@ -26,11 +26,23 @@ func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, no)
 		return
 	}
-	s.plan.pages.share(w, r)
+
+	// The scripts of a page may read the answer to a request of theirs that is allowed, and
+	// their browser asks before what they may send (Fetch standard, CORS protocol).
+	h.Add("Vary", "Origin")
+	if origin, ok := originOf(r); ok && s.plan.pages.named(origin) {
+		h.Set("Access-Control-Allow-Origin", origin)
+		h.Set("Access-Control-Expose-Headers", "Mcp-Session-Id, WWW-Authenticate")
+	}
 	if r.Method == http.MethodOptions {
-		preflight(w)
+		h.Set("Access-Control-Allow-Methods", http.MethodPost)
+		h.Set("Access-Control-Allow-Headers",
+			"Accept, Authorization, Content-Type, Last-Event-ID, Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id")
+		h.Set("Access-Control-Max-Age", "600")
+		w.WriteHeader(http.StatusNoContent)
 		return
 	}
+
 	who, no := s.known(r)
 	if no == nil {
 		no = s.fits(r)

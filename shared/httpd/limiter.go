@@ -2,8 +2,6 @@ package httpd
 
 import (
 	"container/list"
-	"context"
-	"crypto/tls"
 	"net"
 	"sync"
 )
@@ -20,10 +18,6 @@ type connLimiter struct {
 
 	mu              sync.Mutex
 	unauthenticated *list.List // of *connection, oldest first
-}
-
-func newConnLimiter(l net.Listener, limit int) *connLimiter {
-	return &connLimiter{Listener: l, places: make(chan struct{}, limit), closed: make(chan struct{}), unauthenticated: list.New()}
 }
 
 // Accept takes the connection before its place, so that no connection is closed for one
@@ -88,12 +82,5 @@ func (c *connection) authenticated() {
 	}
 }
 
+// connectionKey finds the connection of a request.
 type connectionKey struct{}
-
-// withConnection lets a request find its connection.
-func withConnection(ctx context.Context, conn net.Conn) context.Context {
-	if secure, ok := conn.(*tls.Conn); ok {
-		conn = secure.NetConn()
-	}
-	return context.WithValue(ctx, connectionKey{}, conn)
-}

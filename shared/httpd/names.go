@@ -59,7 +59,12 @@ func pagesOf(origins []string) (*pages, error) {
 // one that is allowed.
 func (p *pages) admit(r *http.Request) bool {
 	origin, ok := originOf(r)
-	return !ok && p.cross.Check(r) == nil || ok && (p.named(origin) || sameOrigin(origin, r.Host))
+	if !ok {
+		return p.cross.Check(r) == nil
+	}
+	u, err := url.Parse(origin)
+	same := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && strings.EqualFold(u.Host, r.Host)
+	return same || p.named(origin)
 }
 
 // named reports whether an origin was allowed by name.
@@ -67,29 +72,4 @@ func (p *pages) named(origin string) bool { return slices.Contains(p.origins, st
 
 func originOf(r *http.Request) (origin string, ok bool) {
 	return r.Header.Get("Origin"), len(r.Header["Origin"]) > 0
-}
-
-func sameOrigin(origin, host string) bool {
-	u, err := url.Parse(origin)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && strings.EqualFold(u.Host, host)
-}
-
-// share lets the scripts of a page read the answer to a request of theirs that is
-// allowed (Fetch standard, CORS protocol).
-func (p *pages) share(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
-	h.Add("Vary", "Origin")
-	if origin, ok := originOf(r); ok && p.named(origin) {
-		h.Set("Access-Control-Allow-Origin", origin)
-		h.Set("Access-Control-Expose-Headers", "Mcp-Session-Id, WWW-Authenticate")
-	}
-}
-
-// preflight answers a browser that asks what a page may send.
-func preflight(w http.ResponseWriter) {
-	h := w.Header()
-	h.Set("Access-Control-Allow-Methods", http.MethodPost)
-	h.Set("Access-Control-Allow-Headers", "Accept, Authorization, Content-Type, Last-Event-ID, Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id")
-	h.Set("Access-Control-Max-Age", "600")
-	w.WriteHeader(http.StatusNoContent)
 }

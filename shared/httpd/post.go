@@ -33,7 +33,7 @@ func (s *served) post(w http.ResponseWriter, r *http.Request, who client) {
 		s.refuse(w, r, no)
 		return
 	}
-	out := s.newReply(w, r)
+	out := &reply{s: s, w: w, limits: http.NewResponseController(w), streams: accepts(r, stream), plain: accepts(r, "application/json")}
 	if body = bytes.TrimSpace(body); len(body) == 0 {
 		out.refuse(http.StatusBadRequest, &rpc.Refusal{Code: mcp.PARSE_ERROR, Text: "the body is empty; send a JSON-RPC message"})
 		return
@@ -166,34 +166,38 @@ func (s *served) call(out *reply, r *http.Request, from *session, work *rpc.Call
 		}
 		response = r
 	}
-	out.finish(statusOf(m, response), response, m.ID)
-}
 
-// statusOf is 200 but for the errors of which 2026-07-28 says otherwise, so that what
-// stands between can act on them.
-func statusOf(m rpc.Message, response mcp.JSONRPCMessage) int {
-	e, failed := response.(mcp.JSONRPCError)
-	if !failed || !m.Modern {
-		return http.StatusOK
+	// 2026-07-28 has statuses for some errors, so that what stands between can act on them.
+	status := http.StatusOK
+	if e, failed := response.(mcp.JSONRPCError); failed && m.Modern {
+		switch e.Error.Code {
+		case mcp.METHOD_NOT_FOUND:
+			status = http.StatusNotFound
+		case mcp.INTERNAL_ERROR:
+		default:
+			status = http.StatusBadRequest
+		}
 	}
-	switch e.Error.Code {
-	case mcp.METHOD_NOT_FOUND:
-		return http.StatusNotFound
-	case mcp.INTERNAL_ERROR:
-		return http.StatusOK
-	}
-	return http.StatusBadRequest
+	out.finish(status, response, m.ID)
 }
 
 // matches holds the head of a request against its message: what stands before us may have
 // decided by the head. What the head says is compared in every version of the protocol;
 // 2026-07-28 also requires that it is there.
 func matches(m rpc.Message, body []byte, h http.Header) *rpc.Refusal {
-	if no := agrees(m, body, h); no != nil {
-		return no
-	}
-	said := h.Get(mcp.HeaderProtocolVersion)
 	no := func(code int, text string) *rpc.Refusal { return &rpc.Refusal{Code: code, Text: text, ID: m.ID} }
+	if _, sent := h[mcp.HeaderMethod]; sent && h.Get(mcp.HeaderMethod) != m.Method {
+		return no(mcp.HEADER_MISMATCH, "the header Mcp-Method does not match the method of the message")
+	}
+	if _, sent := h[mcp.HeaderName]; sent {
+		head, decoded := mcp.DecodeHeaderValue(h.Get(mcp.HeaderName))
+		name, named := mcp.ExtractHeaderName(mcp.MCPMethod(m.Method), paramsOf(body))
+		if !decoded || !named || head != name {
+			return no(mcp.HEADER_MISMATCH, "the header Mcp-Name does not match the name or URI of the message")
+		}
+	}
+
+	said := h.Get(mcp.HeaderProtocolVersion)
 	switch modern := m.Modern || mcp.IsModernProtocol(said); {
 	case !modern && (said == "" || mcp.IsValidProtocolVersion(said) || m.Method == string(mcp.MethodInitialize)):
 		return nil
@@ -214,23 +218,6 @@ func matches(m rpc.Message, body []byte, h http.Header) *rpc.Refusal {
 	}
 	if err := mcp.ValidateStandardHeaders(h.Get, m.Version, mcp.MCPMethod(m.Method), paramsOf(body)); err != nil {
 		return no(mcp.HEADER_MISMATCH, err.Error())
-	}
-	return nil
-}
-
-// agrees compares Mcp-Method and Mcp-Name with the message, as far as they were sent.
-func agrees(m rpc.Message, body []byte, h http.Header) *rpc.Refusal {
-	no := func(text string) *rpc.Refusal { return &rpc.Refusal{Code: mcp.HEADER_MISMATCH, Text: text, ID: m.ID} }
-	if _, sent := h[mcp.HeaderMethod]; sent && h.Get(mcp.HeaderMethod) != m.Method {
-		return no("the header Mcp-Method does not match the method of the message")
-	}
-	if _, sent := h[mcp.HeaderName]; !sent {
-		return nil
-	}
-	head, decoded := mcp.DecodeHeaderValue(h.Get(mcp.HeaderName))
-	name, named := mcp.ExtractHeaderName(mcp.MCPMethod(m.Method), paramsOf(body))
-	if !decoded || !named || head != name {
-		return no("the header Mcp-Name does not match the name or URI of the message")
 	}
 	return nil
 }

@@ -30,10 +30,6 @@ type reply struct {
 	err   error
 }
 
-func (s *served) newReply(w http.ResponseWriter, r *http.Request) *reply {
-	return &reply{s: s, w: w, limits: http.NewResponseController(w), streams: accepts(r, stream), plain: accepts(r, "application/json")}
-}
-
 // event writes a message before the response. A client that takes no stream hears of
 // the response alone.
 func (r *reply) event(line []byte) {

@@ -1,7 +1,9 @@
 package httpd
 
 import (
+	"container/list"
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
@@ -46,20 +48,27 @@ func (l *Listener) Serve(ctx context.Context, h Handler, o Options) error {
 	base, stop := context.WithCancelCause(context.WithoutCancel(ctx)) // of every request
 	defer stop(rpc.ErrEnding)
 	srv := &http.Server{
-		Handler:                      s,
-		ReadHeaderTimeout:            s.o.Header,
-		IdleTimeout:                  s.o.Idle,
-		MaxHeaderBytes:               maxHead,
-		TLSConfig:                    s.plan.tls.Clone(),
-		ErrorLog:                     slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
-		BaseContext:                  func(net.Listener) context.Context { return base },
-		ConnContext:                  withConnection,
+		Handler:           s,
+		ReadHeaderTimeout: s.o.Header,
+		IdleTimeout:       s.o.Idle,
+		MaxHeaderBytes:    maxHead,
+		TLSConfig:         s.plan.tls.Clone(),
+		ErrorLog:          slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
+		BaseContext:       func(net.Listener) context.Context { return base },
+		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
+			if secure, ok := conn.(*tls.Conn); ok {
+				conn = secure.NetConn()
+			}
+			return context.WithValue(ctx, connectionKey{}, conn)
+		},
 		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: 100},
 		DisableGeneralOptionsHandler: true,
 	}
 	ended := make(chan error, 1)
 	go func() {
-		limited := newConnLimiter(l.listener, s.o.MaxConns)
+		limited := &connLimiter{
+			Listener: l.listener, places: make(chan struct{}, s.o.MaxConns), closed: make(chan struct{}), unauthenticated: list.New(),
+		}
 		if s.plan.Secure {
 			ended <- srv.ServeTLS(limited, "", "")
 		} else {

@@ -15,6 +15,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -50,12 +52,33 @@ func CollectorAt(endpoint, headers string) (*Collector, error) {
 	if c.proxy, err = http.ProxyFromEnvironment(&http.Request{URL: base}); err != nil {
 		return nil, unusable("cannot be reached by the proxy of the environment", "Correct HTTP_PROXY or HTTPS_PROXY, or name the collector in NO_PROXY")
 	}
-	return c, c.connectLater()
+
+	// Connecting is prepared for a process that has given up its rights: the certificates are
+	// read now.
+	t := &http.Transport{
+		Proxy: http.ProxyURL(c.proxy), DialContext: dial,
+		MaxIdleConnsPerHost: 2, IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: attempt,
+	}
+	if c.base.Scheme == "https" || c.next().Scheme == "https" {
+		roots, err := x509.SystemCertPool()
+		if err != nil {
+			return nil, fault.New(fault.Misconfigured, "the certificates of this machine cannot be read, and the OpenTelemetry collector is reached by https",
+				"Install them, or name them in SSL_CERT_FILE").Because(err)
+		}
+		t.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	}
+	c.client = &http.Client{Transport: t, Timeout: attempt, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse // headers with credentials go nowhere else
+	}}
+	return c, nil
 }
 
 func unusable(what, do string) *fault.Error {
 	return fault.New(fault.Misconfigured, "the address of the OpenTelemetry collector "+what, do)
 }
+
+// tokenForm is that of the name of a header (RFC 9110, 5.6.2).
+const tokenForm = "^[a-zA-Z0-9_.!#$%&'*+^`|~-]+$"
 
 // headersOf reads pairs whose values may be percent-encoded. No fault tells a value: it is
 // a credential more often than not.
@@ -68,40 +91,14 @@ func headersOf(text string) (http.Header, error) {
 		key, value, ok := strings.Cut(pair, "=")
 		key = strings.TrimSpace(key)
 		value, err := url.PathUnescape(strings.TrimSpace(value))
-		if !ok || err != nil || !isToken(key) || strings.ContainsFunc(value, isControl) {
+		token, _ := regexp.MatchString(tokenForm, key)
+		control := func(r rune) bool { return r < ' ' || r == 0x7f }
+		if !ok || err != nil || !token || strings.ContainsFunc(value, control) {
 			return nil, fault.New(fault.Misconfigured, "OTEL_EXPORTER_OTLP_HEADERS is no list of headers", "Write key=value,key=value, with values percent-encoded where they hold a comma")
 		}
 		headers.Set(key, value)
 	}
 	return headers, nil
-}
-
-func isToken(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.!#$%&'*+^`|~", r)
-	})
-}
-
-func isControl(r rune) bool { return r < ' ' || r == 0x7f }
-
-// connectLater prepares for connecting from a process that has given up its rights: the
-// certificates are read now.
-func (c *Collector) connectLater() error {
-	t := &http.Transport{
-		Proxy: http.ProxyURL(c.proxy), DialContext: dial,
-		MaxIdleConnsPerHost: 2, IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: attempt,
-	}
-	if c.base.Scheme == "https" || c.next().Scheme == "https" {
-		roots, err := x509.SystemCertPool()
-		if err != nil {
-			return fault.New(fault.Misconfigured, "the certificates of this machine cannot be read, and the OpenTelemetry collector is reached by https", "Install them, or name them in SSL_CERT_FILE").Because(err)
-		}
-		t.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
-	}
-	c.client = &http.Client{Transport: t, Timeout: attempt, CheckRedirect: func(*http.Request, []*http.Request) error {
-		return http.ErrUseLastResponse // headers with credentials go nowhere else
-	}}
-	return nil
 }
 
 const (
@@ -224,11 +221,8 @@ func (c *Collector) post(ctx context.Context, path string, body []byte) error {
 	if answer.StatusCode/100 == 2 {
 		return nil
 	}
-	switch answer.StatusCode {
-	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return refused{answer.Status, true}
-	}
-	return refused{answer.Status, false}
+	passing := []int{http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
+	return refused{answer.Status, slices.Contains(passing, answer.StatusCode)}
 }
 
 // deliver sends a message, tries again for as long as ctx lasts where that may help and is
@@ -240,7 +234,10 @@ func (c *Collector) deliver(ctx context.Context, path string, message any, again
 		return
 	}
 	err = c.post(ctx, path, body)
-	for pause := firstPause; again && err != nil && ctx.Err() == nil && mayPass(err); pause *= 2 {
+	for pause := firstPause; again && err != nil && ctx.Err() == nil; pause *= 2 {
+		if answer, ok := errors.AsType[refused](err); ok && !answer.again {
+			break
+		}
 		c.told(err)
 		select {
 		case <-time.After(pause):
@@ -249,11 +246,6 @@ func (c *Collector) deliver(ctx context.Context, path string, message any, again
 		}
 	}
 	c.told(err)
-}
-
-func mayPass(err error) bool {
-	answer, ok := errors.AsType[refused](err)
-	return !ok || answer.again
 }
 
 // told logs the first failure, and that it is over.

@@ -94,21 +94,18 @@ func (o *operation) SetStatus(code tracing.StatusCode, _ string) {
 // End tells the span and its metrics.
 func (o *operation) End() {
 	now := time.Now()
-	attrs := o.attributes()
-	if o.tool != "" {
-		o.span.SetName(o.method + " " + o.tool)
-		o.of.content.Add(o.ctx, o.bytes, metric.WithAttributes(attribute.String("gen_ai.tool.name", o.tool)))
+	kind := ""
+	switch {
+	case !o.failed:
+	case o.tool != "":
+		kind = "tool_error"
+	case o.code != "":
+		kind = o.code
+	default:
+		kind = other
 	}
-	o.of.duration.Record(o.ctx, now.Sub(o.started).Seconds(), metric.WithAttributes(attrs...))
-	if o.failed {
-		o.span.SetStatus(codes.Error, "")
-	}
-	o.span.SetAttributes(append(attrs, attribute.Int64(bytesKey, o.bytes))...)
-	o.span.End(trace.WithTimestamp(now))
-}
 
-// attributes are those of the OpenTelemetry conventions for MCP, and after them our own.
-func (o *operation) attributes() []attribute.KeyValue {
+	// The attributes of the OpenTelemetry conventions for MCP, and after them our own.
 	attrs := []attribute.KeyValue{attribute.String("mcp.method.name", o.method)}
 	add := func(key, value string) {
 		if value != "" {
@@ -119,24 +116,22 @@ func (o *operation) attributes() []attribute.KeyValue {
 		add("gen_ai.operation.name", "execute_tool")
 	}
 	add("gen_ai.tool.name", o.tool)
-	add("error.type", o.errorType())
+	add("error.type", kind)
 	add("mcp.protocol.version", o.version)
 	add("network.transport", o.of.transport)
 	add(outcomeKey, o.outcome)
 	add(codeKey, o.code)
-	return attrs
-}
 
-func (o *operation) errorType() string {
-	switch {
-	case !o.failed:
-		return ""
-	case o.tool != "":
-		return "tool_error"
-	case o.code != "":
-		return o.code
+	if o.tool != "" {
+		o.span.SetName(o.method + " " + o.tool)
+		o.of.content.Add(o.ctx, o.bytes, metric.WithAttributes(attribute.String("gen_ai.tool.name", o.tool)))
 	}
-	return other
+	o.of.duration.Record(o.ctx, now.Sub(o.started).Seconds(), metric.WithAttributes(attrs...))
+	if o.failed {
+		o.span.SetStatus(codes.Error, "")
+	}
+	o.span.SetAttributes(append(attrs, attribute.Int64(bytesKey, o.bytes))...)
+	o.span.End(trace.WithTimestamp(now))
 }
 
 // other is the word of OpenTelemetry for what has no name of its own.

@@ -13,156 +13,50 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// The messages of OTLP as JSON (OTLP specification, JSON Protobuf Encoding): numbers of 64
-// bits are texts, ids are in hex, enumerations are numbers. Only what this package makes
+// message is a message of OTLP as JSON (OTLP specification, JSON Protobuf Encoding): numbers
+// of 64 bits are texts, ids are in hex, enumerations are numbers. Only what this package makes
 // is here.
-
-type tracesMessage struct {
-	ResourceSpans []resourceSpans `json:"resourceSpans"`
-}
-
-type resourceSpans struct {
-	Resource   resourceMessage `json:"resource"`
-	ScopeSpans []scopeSpans    `json:"scopeSpans"`
-}
-
-type scopeSpans struct {
-	Scope scopeMessage  `json:"scope"`
-	Spans []spanMessage `json:"spans"`
-}
-
-type resourceMessage struct {
-	Attributes []attributeMessage `json:"attributes"`
-}
-
-type scopeMessage struct {
-	Name    string `json:"name"`
-	Version string `json:"version,omitempty"`
-}
-
-type spanMessage struct {
-	TraceID    string             `json:"traceId"`
-	SpanID     string             `json:"spanId"`
-	TraceState string             `json:"traceState,omitempty"`
-	ParentID   string             `json:"parentSpanId,omitempty"`
-	Flags      uint32             `json:"flags"`
-	Name       string             `json:"name"`
-	Kind       trace.SpanKind     `json:"kind"` // numbered as in OTLP
-	Start      unixNano           `json:"startTimeUnixNano"`
-	End        unixNano           `json:"endTimeUnixNano"`
-	Attributes []attributeMessage `json:"attributes"`
-	Links      []linkMessage      `json:"links,omitempty"`
-	Status     statusMessage      `json:"status"`
-}
-
-type linkMessage struct {
-	TraceID string `json:"traceId"`
-	SpanID  string `json:"spanId"`
-	Flags   uint32 `json:"flags"`
-}
-
-type statusMessage struct {
-	Code int `json:"code,omitempty"`
-}
-
-type metricsMessage struct {
-	ResourceMetrics []resourceMetrics `json:"resourceMetrics"`
-}
-
-type resourceMetrics struct {
-	Resource     resourceMessage `json:"resource"`
-	ScopeMetrics []scopeMetrics  `json:"scopeMetrics"`
-}
-
-type scopeMetrics struct {
-	Scope   scopeMessage    `json:"scope"`
-	Metrics []metricMessage `json:"metrics"`
-}
-
-type metricMessage struct {
-	Name        string `json:"name"`
-	Description string `json:"description,omitempty"`
-	Unit        string `json:"unit,omitempty"`
-	Histogram   *data  `json:"histogram,omitempty"`
-	Sum         *data  `json:"sum,omitempty"`
-}
-
-type data struct {
-	Points      []pointMessage `json:"dataPoints"`
-	Temporality int            `json:"aggregationTemporality"`
-	Monotonic   bool           `json:"isMonotonic,omitempty"`
-}
+type message = map[string]any
 
 const (
 	cumulative  = 2 // AGGREGATION_TEMPORALITY_CUMULATIVE: sums since the start, all there is here
 	statusError = 2 // STATUS_CODE_ERROR
 )
 
-// pointMessage is a point of either kind.
-type pointMessage struct {
-	Attributes []attributeMessage `json:"attributes"`
-	Start      unixNano           `json:"startTimeUnixNano"`
-	Time       unixNano           `json:"timeUnixNano"`
-	Int        *int64             `json:"asInt,string,omitempty"`
-	Count      *uint64            `json:"count,string,omitempty"`
-	Sum        *float64           `json:"sum,omitempty"`
-	Buckets    []text64           `json:"bucketCounts,omitempty"`
-	Bounds     []float64          `json:"explicitBounds,omitempty"`
-	Min        *float64           `json:"min,omitempty"`
-	Max        *float64           `json:"max,omitempty"`
-}
-
-type attributeMessage struct {
-	Key   string       `json:"key"`
-	Value valueMessage `json:"value"`
-}
-
-// valueMessage is a value of one of these types.
-type valueMessage struct {
-	Text *string `json:"stringValue,omitempty"`
-	Int  *int64  `json:"intValue,string,omitempty"`
-}
-
-// unixNano is a time in nanoseconds since 1970, as text.
-type unixNano time.Time
-
-func (t unixNano) MarshalJSON() ([]byte, error) { return text64(time.Time(t).UnixNano()).MarshalJSON() }
-
-// text64 is a number of 64 bits as text.
-type text64 uint64
-
-func (n text64) MarshalJSON() ([]byte, error) {
-	return strconv.AppendQuote(nil, strconv.FormatUint(uint64(n), 10)), nil
-}
+// nanos is a time in nanoseconds since 1970.
+func nanos(t time.Time) string { return strconv.FormatInt(t.UnixNano(), 10) }
 
 // tracesOf is a batch of spans, all of one resource.
-func tracesOf(spans []sdktrace.ReadOnlySpan) tracesMessage {
-	first := spans[0]
-	all := make([]spanMessage, len(spans))
+func tracesOf(spans []sdktrace.ReadOnlySpan) message {
+	all := make([]message, len(spans))
 	for i, s := range spans {
-		all[i] = spanOf(s)
+		self, parent := s.SpanContext(), s.Parent()
+		all[i] = message{
+			"traceId": self.TraceID().String(), "spanId": self.SpanID().String(), "flags": flagsOf(self, parent),
+			"name": s.Name(), "kind": s.SpanKind(), // numbered as in OTLP
+			"startTimeUnixNano": nanos(s.StartTime()), "endTimeUnixNano": nanos(s.EndTime()),
+			"attributes": attributesOf(s.Attributes()),
+		}
+		if state := self.TraceState().String(); state != "" {
+			all[i]["traceState"] = state
+		}
+		if parent.HasSpanID() {
+			all[i]["parentSpanId"] = parent.SpanID().String()
+		}
+		var links []message
+		for _, l := range s.Links() {
+			c := l.SpanContext
+			links = append(links, message{"traceId": c.TraceID().String(), "spanId": c.SpanID().String(), "flags": flagsOf(c, c)})
+		}
+		if links != nil {
+			all[i]["links"] = links
+		}
+		if s.Status().Code == codes.Error {
+			all[i]["status"] = message{"code": statusError}
+		}
 	}
-	return tracesMessage{[]resourceSpans{{resourceOf(first.Resource()), []scopeSpans{{scopeOf(first.InstrumentationScope()), all}}}}}
-}
-
-func spanOf(s sdktrace.ReadOnlySpan) spanMessage {
-	self, parent := s.SpanContext(), s.Parent()
-	m := spanMessage{
-		TraceID: self.TraceID().String(), SpanID: self.SpanID().String(), TraceState: self.TraceState().String(),
-		Flags: flagsOf(self, parent), Name: s.Name(), Kind: s.SpanKind(),
-		Start: unixNano(s.StartTime()), End: unixNano(s.EndTime()),
-		Attributes: attributesOf(s.Attributes()),
-	}
-	if parent.HasSpanID() {
-		m.ParentID = parent.SpanID().String()
-	}
-	for _, l := range s.Links() {
-		m.Links = append(m.Links, linkMessage{l.SpanContext.TraceID().String(), l.SpanContext.SpanID().String(), flagsOf(l.SpanContext, l.SpanContext)})
-	}
-	if s.Status().Code == codes.Error {
-		m.Status.Code = statusError
-	}
-	return m
+	scope := message{"scope": scopeOf(spans[0].InstrumentationScope()), "spans": all}
+	return message{"resourceSpans": []message{{"resource": resourceOf(spans[0].Resource()), "scopeSpans": []message{scope}}}}
 }
 
 // flagsOf are the flags of W3C Trace Context, and whether another is remote.
@@ -175,73 +69,66 @@ func flagsOf(c, of trace.SpanContext) uint32 {
 	return flags
 }
 
-// metricsOf is all metrics of one resource.
-func metricsOf(all *metricdata.ResourceMetrics) metricsMessage {
-	out := resourceMetrics{Resource: resourceOf(all.Resource)}
-	for _, s := range all.ScopeMetrics {
-		metrics := scopeMetrics{Scope: scopeOf(s.Scope)}
-		for _, m := range s.Metrics {
-			metrics.Metrics = append(metrics.Metrics, metricOf(m))
+// metricsOf is all metrics of one resource, of the two kinds that this package makes.
+func metricsOf(all *metricdata.ResourceMetrics) message {
+	scopes := make([]message, len(all.ScopeMetrics))
+	for i, s := range all.ScopeMetrics {
+		metrics := make([]message, len(s.Metrics))
+		for j, m := range s.Metrics {
+			metrics[j] = message{"name": m.Name, "description": m.Description, "unit": m.Unit}
+			points := []message{}
+			switch d := m.Data.(type) {
+			case metricdata.Histogram[float64]:
+				for _, p := range d.DataPoints {
+					point := pointOf(p.Attributes, p.StartTime, p.Time)
+					point["count"], point["sum"], point["explicitBounds"] = strconv.FormatUint(p.Count, 10), p.Sum, p.Bounds
+					buckets := make([]string, len(p.BucketCounts))
+					for k, n := range p.BucketCounts {
+						buckets[k] = strconv.FormatUint(n, 10)
+					}
+					point["bucketCounts"] = buckets
+					if least, ok := p.Min.Value(); ok {
+						point["min"] = least
+					}
+					if most, ok := p.Max.Value(); ok {
+						point["max"] = most
+					}
+					points = append(points, point)
+				}
+				metrics[j]["histogram"] = message{"aggregationTemporality": cumulative, "dataPoints": points}
+			case metricdata.Sum[int64]:
+				for _, p := range d.DataPoints {
+					point := pointOf(p.Attributes, p.StartTime, p.Time)
+					point["asInt"] = strconv.FormatInt(p.Value, 10)
+					points = append(points, point)
+				}
+				metrics[j]["sum"] = message{"aggregationTemporality": cumulative, "isMonotonic": d.IsMonotonic, "dataPoints": points}
+			}
 		}
-		out.ScopeMetrics = append(out.ScopeMetrics, metrics)
+		scopes[i] = message{"scope": scopeOf(s.Scope), "metrics": metrics}
 	}
-	return metricsMessage{[]resourceMetrics{out}}
+	return message{"resourceMetrics": []message{{"resource": resourceOf(all.Resource), "scopeMetrics": scopes}}}
 }
 
-// metricOf knows the two kinds that this package makes.
-func metricOf(m metricdata.Metrics) metricMessage {
-	out := metricMessage{Name: m.Name, Description: m.Description, Unit: m.Unit}
-	switch d := m.Data.(type) {
-	case metricdata.Histogram[float64]:
-		out.Histogram = &data{Temporality: cumulative}
-		for _, p := range d.DataPoints {
-			out.Histogram.Points = append(out.Histogram.Points, histogramPoint(p))
-		}
-	case metricdata.Sum[int64]:
-		out.Sum = &data{Temporality: cumulative, Monotonic: d.IsMonotonic}
-		for _, p := range d.DataPoints {
-			out.Sum.Points = append(out.Sum.Points, pointMessage{
-				Attributes: attributesOf(p.Attributes.ToSlice()), Start: unixNano(p.StartTime), Time: unixNano(p.Time), Int: &p.Value,
-			})
-		}
-	}
-	return out
+// pointOf is what a point of either kind has.
+func pointOf(attrs attribute.Set, start, now time.Time) message {
+	return message{"attributes": attributesOf(attrs.ToSlice()), "startTimeUnixNano": nanos(start), "timeUnixNano": nanos(now)}
 }
 
-func histogramPoint(p metricdata.HistogramDataPoint[float64]) pointMessage {
-	out := pointMessage{
-		Attributes: attributesOf(p.Attributes.ToSlice()), Start: unixNano(p.StartTime), Time: unixNano(p.Time),
-		Count: &p.Count, Sum: &p.Sum, Bounds: p.Bounds,
-	}
-	for _, n := range p.BucketCounts {
-		out.Buckets = append(out.Buckets, text64(n))
-	}
-	if least, ok := p.Min.Value(); ok {
-		out.Min = &least
-	}
-	if most, ok := p.Max.Value(); ok {
-		out.Max = &most
-	}
-	return out
+func resourceOf(r *resource.Resource) message {
+	return message{"attributes": attributesOf(r.Attributes())}
 }
 
-func resourceOf(r *resource.Resource) resourceMessage {
-	return resourceMessage{attributesOf(r.Attributes())}
-}
+func scopeOf(s instrumentation.Scope) message { return message{"name": s.Name, "version": s.Version} }
 
-func scopeOf(s instrumentation.Scope) scopeMessage { return scopeMessage{s.Name, s.Version} }
-
-func attributesOf(attrs []attribute.KeyValue) []attributeMessage {
-	out := make([]attributeMessage, len(attrs))
+func attributesOf(attrs []attribute.KeyValue) []message {
+	all := make([]message, len(attrs))
 	for i, a := range attrs {
-		out[i].Key = string(a.Key)
+		value := message{"stringValue": a.Value.String()}
 		if a.Value.Type() == attribute.INT64 {
-			n := a.Value.AsInt64()
-			out[i].Value.Int = &n
-			continue
+			value = message{"intValue": strconv.FormatInt(a.Value.AsInt64(), 10)}
 		}
-		text := a.Value.String()
-		out[i].Value.Text = &text
+		all[i] = message{"key": string(a.Key), "value": value}
 	}
-	return out
+	return all
 }
