@@ -21,24 +21,15 @@ type inlineKey struct{}
 var errInline = errors.New("the handler of a notification cannot ask the client")
 
 // RequestElicitation asks the person behind the client, where the client said
-// that it can do that, in that mode.
+// that it can do that, in that mode. A capability without members means forms, as it did
+// before there were other modes (2025-06-18).
 func (s *session) RequestElicitation(ctx context.Context, request mcp.ElicitationRequest) (*mcp.ElicitationResult, error) {
-	if !elicits(s.GetClientCapabilities().Elicitation, request.Params.Mode) {
+	can := s.GetClientCapabilities().Elicitation
+	if can == nil || request.Params.Mode == mcp.ElicitationModeURL && can.URL == nil ||
+		request.Params.Mode != mcp.ElicitationModeURL && can.URL != nil && can.Form == nil {
 		return nil, server.ErrElicitationNotSupported
 	}
 	return ask[mcp.ElicitationResult](ctx, s, mcp.MethodElicitationCreate, request.Params)
-}
-
-// elicits reports whether a client can ask in that mode. A capability without members
-// means forms, as it did before there were other modes (2025-06-18).
-func elicits(can *mcp.ElicitationCapability, mode string) bool {
-	if can == nil {
-		return false
-	}
-	if mode == mcp.ElicitationModeURL {
-		return can.URL != nil
-	}
-	return can.Form != nil || can.URL == nil
 }
 
 // ListRoots asks for the client's roots, where the client said that it has some.
@@ -79,29 +70,23 @@ func ask[Result any](ctx context.Context, s *session, method mcp.MCPMethod, para
 		return nil, err
 	}
 	s.conn.turn.yield() // somebody must read the answer
+	var m rpc.Message
 	select {
-	case m, ok := <-answers:
+	case answer, ok := <-answers:
 		if !ok {
 			return nil, errClosed
 		}
-		return result[Result](method, m)
-	case <-ctx.Done():
-		s.withdraw(id)
+		m = answer
+	case <-ctx.Done(): // nobody waits for the client's answer any more
+		line, _ := rpc.Marshal(map[string]any{
+			"jsonrpc": mcp.JSONRPC_VERSION,
+			"method":  mcp.MethodNotificationCancelled,
+			"params":  map[string]any{"requestId": id},
+		})
+		s.conn.out.write(line, nil)
 		return nil, context.Cause(ctx)
 	}
-}
 
-// withdraw tells the client that nobody waits for its answer any more.
-func (s *session) withdraw(id int64) {
-	line, _ := rpc.Marshal(map[string]any{
-		"jsonrpc": mcp.JSONRPC_VERSION,
-		"method":  mcp.MethodNotificationCancelled,
-		"params":  map[string]any{"requestId": id},
-	})
-	s.conn.out.write(line, nil)
-}
-
-func result[Result any](method mcp.MCPMethod, m rpc.Message) (*Result, error) {
 	if m.Fault != nil {
 		var e mcp.JSONRPCErrorDetails
 		if err := json.Unmarshal(m.Fault, &e); err != nil {
@@ -109,11 +94,11 @@ func result[Result any](method mcp.MCPMethod, m rpc.Message) (*Result, error) {
 		}
 		return nil, fmt.Errorf("%s: the client refuses: %s (%d)", method, e.Message, e.Code)
 	}
-	r := new(Result)
-	if err := json.Unmarshal(m.Result, r); err != nil {
+	result := new(Result)
+	if err := json.Unmarshal(m.Result, result); err != nil {
 		return nil, fmt.Errorf("%s: the client's answer is malformed: %w", method, err)
 	}
-	return r, nil
+	return result, nil
 }
 
 // asks are the questions to the client that wait for an answer.

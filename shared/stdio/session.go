@@ -64,30 +64,22 @@ func (s *session) Waits() {
 // NotificationChannel takes notifications for the client. They are written in
 // their order, and before the response of the request they belong to.
 func (s *session) NotificationChannel() chan<- mcp.JSONRPCNotification {
-	return s.notes.Channel(s.send)
-}
-
-// send writes a notification. One that cannot be encoded is a fault of ours
-// that must not cost the connection.
-func (s *session) send(n mcp.JSONRPCNotification) {
-	if s.stream != nil {
-		n = rpc.Marked(n, s.stream)
-	}
-	line, err := rpc.Marshal(n)
-	if err != nil {
-		s.conn.o.Log.Error("a notification could not be encoded", "method", n.Method, "error", err)
-		return
-	}
-	s.conn.out.write(line, s.wanted)
+	return s.notes.Channel(func(n mcp.JSONRPCNotification) {
+		if s.stream != nil {
+			n = rpc.Marked(n, s.stream)
+		}
+		line, err := rpc.Marshal(n)
+		if err != nil { // a fault of ours, that must not cost the connection
+			s.conn.o.Log.Error("a notification could not be encoded", "method", n.Method, "error", err)
+			return
+		}
+		s.conn.out.write(line, s.wanted)
+	})
 }
 
 // wanted reports whether the client still wants to hear of the request.
-func (s *session) wanted() bool {
-	return s.call == nil || !s.call.Dropped()
-}
+func (s *session) wanted() bool { return s.call == nil || !s.call.Dropped() }
 
 // SubscriptionFilter is what a listening client opted in to. From 2026-07-28 on
 // every notification needs that; before, none does.
-func (s *session) SubscriptionFilter() (mcp.SubscriptionFilter, bool) {
-	return s.Filter(), s.modern
-}
+func (s *session) SubscriptionFilter() (mcp.SubscriptionFilter, bool) { return s.Filter(), s.modern }
