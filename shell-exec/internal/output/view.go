@@ -44,17 +44,12 @@ func (s *Store) view(run string, t Type, grows bool) (v *view, err error) {
 
 	// Take from the row what may still move: what the stream said that has not the turn, the beginning of a character, and
 	// what was said in a turn that was taken after the turns were counted and before the ends were seen.
-	if v.order.file == nil {
-		if err := v.openOrder(s, run); err != nil {
-			return v, err
-		}
-		if v.order.count > 0 {
-			v.order.count = 1
-		}
-	}
 	seen := v.order.count
-	if err := v.order.recount(); err != nil {
+	if err := v.openOrder(s, run); err != nil {
 		return v, err
+	}
+	if seen == 0 { // the streams may have begun to take turns meanwhile: then one that speaks from the beginning is the first
+		seen = min(v.order.count, 1)
 	}
 	if seen > 0 {
 		last, err := v.order.turn(seen - 1)
