@@ -28,11 +28,11 @@ func look(pid int, m Metrics) (reading, bool) {
 	if !ok {
 		return reading{}, false
 	}
-	r := reading{start: s.Start, parent: s.Parent, ended: s.Ended(), own: s.Own, children: s.Children, memory: s.Resident, told: CPU | Memory}
+	r := reading{start: s.Start, parent: s.Parent, ended: s.Ended(), own: s.Own, children: s.Children, memory: s.Resident, shown: CPU | Memory}
 	if m.Has(IO) {
 		var buf [1024]byte
 		if text, err := procfs.Beginning("/proc/"+strconv.Itoa(pid)+"/io", buf[:]); err == nil && len(text) > 0 {
-			r.told |= IO
+			r.shown |= IO
 			for line := range bytes.Lines(text) {
 				key, value, _ := bytes.Cut(bytes.TrimSpace(line), []byte(": "))
 				n, _ := strconv.ParseInt(string(value), 10, 64)

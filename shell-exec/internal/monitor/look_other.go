@@ -27,18 +27,18 @@ func look(pid int, m Metrics) (reading, bool) {
 	}
 	if times, err := p.Times(); err == nil {
 		r.own = time.Duration((times.User + times.System) * float64(time.Second))
-		r.told |= CPU
+		r.shown |= CPU
 	}
 	if memory, err := p.MemoryInfo(); err == nil {
 		r.memory = int64(memory.RSS)
-		r.told |= Memory
+		r.shown |= Memory
 	}
 	if !m.Has(IO) {
 		return r, true
 	}
 	if io, err := p.IOCounters(); err == nil {
 		r.moved = moved{read: int64(io.ReadBytes), written: int64(io.WriteBytes)}
-		r.told |= IO
+		r.shown |= IO
 	}
 	return r, true
 }

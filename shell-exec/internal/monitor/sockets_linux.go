@@ -14,10 +14,10 @@ import (
 // network is that of the lowest number: a tree may have several, seldom does.
 func sockets(pids []int) (Sockets, bool) {
 	slices.Sort(pids)
-	held := map[uint64]bool{}
+	inodes := map[uint64]bool{}
 	var s Sockets
 	for _, pid := range pids {
-		if !socketsOf(pid, held) {
+		if !socketsOf(pid, inodes) {
 			s.Hidden++
 		}
 	}
@@ -32,13 +32,13 @@ func sockets(pids []int) (Sockets, bool) {
 		}
 		ours, _ := os.Readlink("/proc/self/ns/net")
 		s.Own = space != ours
-		return s.sorted(dir+"/net/", held)
+		return s.sorted(dir+"/net/", inodes)
 	}
 	return Sockets{}, false
 }
 
 // socketsOf adds the sockets that a process holds; false where it does not let them be seen.
-func socketsOf(pid int, held map[uint64]bool) bool {
+func socketsOf(pid int, inodes map[uint64]bool) bool {
 	name := "/proc/" + strconv.Itoa(pid) + "/fd"
 	dir, err := os.Open(name)
 	if err != nil {
@@ -55,7 +55,7 @@ func socketsOf(pid int, held map[uint64]bool) bool {
 			}
 			rest, ok := bytes.CutPrefix(buf[:n], []byte("socket:["))
 			if inode, err := strconv.ParseUint(string(bytes.TrimSuffix(rest, []byte("]"))), 10, 64); ok && err == nil {
-				held[inode] = true
+				inodes[inode] = true
 			}
 		}
 		if err != nil {
@@ -82,10 +82,10 @@ func tcp(s *Sockets, line [][]byte) {
 func udp(s *Sockets, _ [][]byte) { s.UDP++ }
 
 // sorted says of each socket what it is, and adds the traffic.
-func (s Sockets) sorted(net string, held map[uint64]bool) (Sockets, bool) {
+func (s Sockets) sorted(net string, inodes map[uint64]bool) (Sockets, bool) {
 	local := func(s *Sockets, _ [][]byte) { s.Unix++ }
 	for _, t := range []table{{"tcp", 9, tcp}, {"tcp6", 9, tcp}, {"udp", 9, udp}, {"udp6", 9, udp}, {"unix", 6, local}} {
-		if len(held) == 0 {
+		if len(inodes) == 0 {
 			break
 		}
 		text, _ := os.ReadFile(net + t.name) // without IPv6 there is no tcp6
@@ -95,13 +95,13 @@ func (s Sockets) sorted(net string, held map[uint64]bool) (Sockets, bool) {
 				continue
 			}
 			inode, err := strconv.ParseUint(string(f[t.inode]), 10, 64)
-			if err == nil && held[inode] {
+			if err == nil && inodes[inode] {
 				t.add(&s, f)
-				delete(held, inode)
+				delete(inodes, inode)
 			}
 		}
 	}
-	s.Other = len(held)
+	s.Other = len(inodes)
 	text, err := os.ReadFile(net + "dev")
 	for line := range bytes.Lines(text) {
 		name, figures, ok := bytes.Cut(line, []byte(":"))

@@ -54,9 +54,9 @@ const (
 
 // moment is what the past is made of: 1,440 of them are some 60 KB.
 type moment struct {
-	time         time.Time
-	load, memory float64
-	loaded, told bool
+	time             time.Time
+	load, memory     float64
+	loaded, measured bool
 }
 
 // System looks at the system. Nothing is looked at before somebody asks; from then on a goroutine looks once a minute,
@@ -179,7 +179,7 @@ func (s Stats) moment() moment {
 		m.load, m.loaded = s.Load.One, true
 	}
 	if s.Memory != nil {
-		m.memory, m.told = float64(s.Memory.Used), true
+		m.memory, m.measured = float64(s.Memory.Used), true
 	}
 	return m
 }
@@ -188,7 +188,7 @@ func (s Stats) moment() moment {
 func summed(all []moment) Past {
 	p := Past{Since: all[0].time, Moments: len(all)}
 	p.Load = ranged(all, func(m moment) (float64, bool) { return m.load, m.loaded })
-	p.Memory = ranged(all, func(m moment) (float64, bool) { return m.memory, m.told })
+	p.Memory = ranged(all, func(m moment) (float64, bool) { return m.memory, m.measured })
 	return p
 }
 

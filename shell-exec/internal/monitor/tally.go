@@ -18,7 +18,7 @@ type reading struct {
 	children time.Duration // what ended children have used whose end it has asked for
 	memory   int64
 	moved    moved // its own, and that of such children
-	told     Metrics
+	shown    Metrics
 }
 
 type moved struct{ read, written, storageRead, storageWritten int64 }
@@ -93,8 +93,8 @@ func (t *tally) sample(now time.Time) Sample {
 		}
 		living = append(living, pid)
 		s.Memory.Bytes += r.memory
-		s.Told |= r.told
-		if !r.told.Has(IO) {
+		s.Told |= r.shown
+		if !r.shown.Has(IO) {
 			s.IO.Hidden++
 		}
 	}
@@ -184,7 +184,7 @@ func (t *tally) heir(r reading) (int, bool) {
 // since is what a process has done after old, children that were counted themselves apart. If it got less than they had,
 // it did not get it: it never asks for the end of its children.
 func since(old reading, r *reading, b bill) (time.Duration, moved) {
-	if !r.told.Has(IO) {
+	if !r.shown.Has(IO) {
 		r.moved = old.moved // it hides now what it showed
 	}
 	children := r.children - old.children

@@ -37,7 +37,7 @@ const told = CPU | Memory | IO
 // p is a process: began at start, child of parent, used own ms itself and children ms through children; it moved as many bytes.
 func p(start int64, parent int, own, children int64) reading {
 	return reading{start: start, parent: parent, own: time.Duration(own) * time.Millisecond, children: time.Duration(children) * time.Millisecond,
-		memory: 1 << 20, moved: moved{read: own + children}, told: told}
+		memory: 1 << 20, moved: moved{read: own + children}, shown: told}
 }
 
 func dead(r reading) reading { r.ended = true; return r }
@@ -118,7 +118,7 @@ func TestWhatATreeDoesIsCountedOnce(t *testing.T) {
 }
 
 func TestAStrangerWithANumberOfTheTreeIsNotCounted(t *testing.T) {
-	stranger := reading{start: 100, parent: 1, own: time.Hour, memory: 1 << 40, told: told}
+	stranger := reading{start: 100, parent: 1, own: time.Hour, memory: 1 << 40, shown: told}
 	w := &world{now: 100, all: map[int]reading{10: p(1, 1, 0, 0), 11: p(2, 10, 0, 0)}}
 	y := newTally(w.eyes(), w, All)
 	first := y.sample(time.Unix(1, 0))
@@ -139,7 +139,7 @@ func TestAStrangerWithANumberOfTheTreeIsNotCounted(t *testing.T) {
 
 func TestWhatIsNotShownIsToldAsNotTold(t *testing.T) {
 	hides := p(1, 1, 0, 0)
-	hides.told = CPU | Memory
+	hides.shown = CPU | Memory
 	w := &world{now: 100, all: map[int]reading{10: hides}}
 	y := newTally(w.eyes(), w, All)
 	if s := y.sample(time.Unix(1, 0)); s.Told.Has(IO) || s.IO.Hidden != 1 {
@@ -150,7 +150,7 @@ func TestWhatIsNotShownIsToldAsNotTold(t *testing.T) {
 		t.Errorf("told %v, %+v", s.Told.Names(), s.IO)
 	}
 	hides = w.all[11]
-	hides.told, hides.moved = CPU|Memory, moved{}
+	hides.shown, hides.moved = CPU|Memory, moved{}
 	w.all[11] = hides
 	if s := y.sample(time.Unix(3, 0)); s.Told.Has(IO) || s.IO.Hidden != 2 || s.IO.Read != 5 {
 		t.Errorf("told %v, %+v", s.Told.Names(), s.IO)

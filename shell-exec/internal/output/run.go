@@ -26,16 +26,16 @@ type Run struct {
 	id    string
 	first begun
 
-	mu      sync.Mutex
-	about   *os.File // nil while the run is only held in memory
-	held    []part
-	heldFor int // bytes in held
-	noted   json.RawMessage
-	streams [3]stream // in the order of streams()
-	order   order
-	err     error // why something was dropped first
-	lost    bool  // the run could not be stored at all
-	over    bool
+	mu           sync.Mutex
+	about        *os.File // nil while the run is only held in memory
+	waiting      []part
+	waitingBytes int // bytes in waiting
+	noted        json.RawMessage
+	streams      [3]stream // in the order of streams()
+	order        order
+	err          error // why something was dropped first
+	lost         bool  // the run could not be stored at all
+	over         bool
 }
 
 // part is something that was written to one stream.
@@ -44,7 +44,7 @@ type part struct {
 	text []byte
 }
 
-const maxHeld = 64 << 10 // bytes of a run that is not on the disk
+const maxWaiting = 64 << 10 // bytes of a run that is not on the disk
 
 type stream struct {
 	file    *os.File // nil until something is written
@@ -125,9 +125,9 @@ func (r *Run) keep(ctx context.Context) error {
 		return err
 	}
 
-	held := r.held
-	r.held, r.heldFor = nil, 0
-	for _, p := range held {
+	waiting := r.waiting
+	r.waiting, r.waitingBytes = nil, 0
+	for _, p := range waiting {
 		s.added.Add(int64(r.put(p.to, p.text)))
 	}
 	return nil
@@ -158,12 +158,12 @@ func (w writer) Write(p []byte) (int, error) {
 	r := w.run
 	r.mu.Lock()
 	unstored := r.about == nil && !r.lost && !r.over
-	if unstored && r.heldFor+len(p) <= maxHeld {
-		r.heldFor += len(p)
-		if n := len(r.held); n > 0 && r.held[n-1].to == w.to {
-			r.held[n-1].text = append(r.held[n-1].text, p...)
+	if unstored && r.waitingBytes+len(p) <= maxWaiting {
+		r.waitingBytes += len(p)
+		if n := len(r.waiting); n > 0 && r.waiting[n-1].to == w.to {
+			r.waiting[n-1].text = append(r.waiting[n-1].text, p...)
 		} else {
-			r.held = append(r.held, part{w.to, bytes.Clone(p)})
+			r.waiting = append(r.waiting, part{w.to, bytes.Clone(p)})
 		}
 		r.mu.Unlock()
 		return len(p), nil
@@ -196,10 +196,10 @@ func (r *Run) keepOrLose() {
 	if err := r.keep(context.Background()); err != nil {
 		r.because(failed("added to", err))
 		r.lost = true
-		for _, p := range r.held {
+		for _, p := range r.waiting {
 			r.streams[p.to].dropped += int64(len(p.text))
 		}
-		r.held, r.heldFor = nil, 0
+		r.waiting, r.waitingBytes = nil, 0
 	}
 }
 

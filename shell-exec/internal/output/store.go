@@ -211,8 +211,8 @@ func failed(what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if told, ok := errors.AsType[*fault.Error](err); ok {
-		return told
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		return f
 	}
 	f := fault.From(err)
 	if slices.Contains(ours, f.Code) {

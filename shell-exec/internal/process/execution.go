@@ -23,11 +23,11 @@ type execution struct {
 	asks   chan ending
 	done   chan struct{} // closed when the first process has ended and its output is here
 	gone   chan struct{} // closed when nothing is left
-	kept   chan struct{} // closed when the store has what was written until the end
+	saved  chan struct{} // closed when the store has what was written until the end
 	stored chan struct{} // closed when nothing is left to store
 
 	answered chan struct{} // closed when the call that started it has its answer
-	told     atomic.Bool   // and that was about the end
+	seenEnd  atomic.Bool   // and that was about the end
 
 	streams *streams
 	newest  output.Newest
@@ -98,7 +98,7 @@ func (e *execution) live(limit time.Duration) {
 	// The store gets what is to be kept when the call has its answer and that was encoded and sent. Who reads in the store
 	// waits for it (Runner.Stored).
 	go func() {
-		defer close(e.kept)
+		defer close(e.saved)
 		select {
 		case <-e.answered:
 			moment := time.NewTimer(aside)
@@ -250,7 +250,7 @@ func (e *execution) attend(ctx context.Context, q Request, patience *time.Timer)
 		select {
 		case <-e.done:
 			r := e.result()
-			e.told.Store(true)
+			e.seenEnd.Store(true)
 			if r.State != TimedOut || !q.NoPartial {
 				return r, nil
 			}

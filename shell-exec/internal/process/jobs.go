@@ -19,7 +19,7 @@ import (
 // alone writes: what is known of a job is read there every time, so that all servers of the project know the same.
 type jobs struct {
 	records     // none has a root: there are no jobs
-	most    int // records of those that ended, of all projects
+	limit   int // records of those that ended, of all projects
 	start   sync.Mutex
 
 	mu       sync.Mutex
@@ -137,7 +137,7 @@ func (j *jobs) prune() {
 		}
 	}
 	slices.SortFunc(all, func(a, b ended) int { return b.begun.Compare(a.begun) })
-	for _, one := range all[min(j.most, len(all)):] {
+	for _, one := range all[min(j.limit, len(all)):] {
 		_ = j.root.Remove(one.file)
 	}
 	for _, project := range j.projects() {

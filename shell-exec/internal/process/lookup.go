@@ -55,7 +55,7 @@ func (r *Runner) Stored(ctx context.Context) error {
 	all := slices.Clone(r.order)
 	r.mu.Unlock()
 	for _, e := range all {
-		written := e.kept
+		written := e.saved
 		switch {
 		case closed(e.gone):
 			written = e.stored // the end of its output too
@@ -103,15 +103,15 @@ type Filter struct {
 
 const (
 	defaultListed = 50
-	mostListed    = 1000
+	maxListed     = 1000
 )
 
 func (f Filter) checked() (Filter, error) {
 	f.Limit = cmp.Or(f.Limit, defaultListed)
 	switch {
-	case f.Limit < 1 || f.Limit > mostListed:
+	case f.Limit < 1 || f.Limit > maxListed:
 		return f, fault.New(fault.ParamInvalid, fmt.Sprintf("a limit of %d is out of range", f.Limit), "Use 1 to 1000").
-			With("parameter", "limit").With("minimum", 1).With("maximum", mostListed)
+			With("parameter", "limit").With("minimum", 1).With("maximum", maxListed)
 	case f.Offset < 0:
 		return f, fault.New(fault.ParamInvalid, "the offset is negative", "Use 0 or more").With("parameter", "offset")
 	}

@@ -42,8 +42,8 @@ func pipe(output bool) (ours, theirs *os.File, err error) {
 	return os.NewFile(uintptr(here), name), os.NewFile(uintptr(there), name), nil
 }
 
-// mostInPipe is more than a pipe holds: who has read that much has read all that was there at the beginning.
-const mostInPipe = 1 << 20
+// maxInPipe is more than a pipe holds: who has read that much has read all that was there at the beginning.
+const maxInPipe = 1 << 20
 
 // rest takes what is in the pipe, and does not wait.
 func (d *drain) rest(buffer []byte) {
@@ -51,7 +51,7 @@ func (d *drain) rest(buffer []byte) {
 	if err != nil {
 		return
 	}
-	for taken := 0; taken <= mostInPipe; {
+	for taken := 0; taken <= maxInPipe; {
 		n := 0
 		if raw.Control(func(fd uintptr) { n, err = unix.Read(int(fd), buffer) }) != nil || n <= 0 {
 			return

@@ -98,11 +98,11 @@ func (q Request) checked() (Request, error) {
 	return q, inRange("foreground_timeout_seconds", q.ForegroundTimeout, maxForeground)
 }
 
-func inRange(parameter string, d, most time.Duration) error {
-	if d >= minWait && d <= most {
+func inRange(parameter string, d, longest time.Duration) error {
+	if d >= minWait && d <= longest {
 		return nil
 	}
 	return fault.New(fault.ParamInvalid, fmt.Sprintf("%s is %v seconds", parameter, d.Seconds()),
-		fmt.Sprintf("Use %v to %v seconds", minWait.Seconds(), most.Seconds())).
-		With("parameter", parameter).With("minimum", minWait.Seconds()).With("maximum", most.Seconds())
+		fmt.Sprintf("Use %v to %v seconds", minWait.Seconds(), longest.Seconds())).
+		With("parameter", parameter).With("minimum", minWait.Seconds()).With("maximum", longest.Seconds())
 }

@@ -70,7 +70,7 @@ func New(c Config) (*Runner, error) {
 	c.Limits = c.Limits.filled()
 	r := &Runner{config: c, slots: make(chan struct{}, c.Limits.Running), ending: make(chan struct{})}
 	r.buffers.New = func() any { b := make([]byte, drainSize); return &b }
-	r.jobs = &jobs{most: c.Limits.Jobs}
+	r.jobs = &jobs{limit: c.Limits.Jobs}
 	if c.Jobs == "" {
 		return r, nil
 	}
@@ -143,7 +143,7 @@ func (r *Runner) begin(ctx context.Context, q Request) (_ *execution, err error)
 		asks:     make(chan ending, 4),
 		done:     make(chan struct{}),
 		gone:     make(chan struct{}),
-		kept:     make(chan struct{}),
+		saved:    make(chan struct{}),
 		stored:   make(chan struct{}),
 		answered: make(chan struct{}),
 		full:     make(chan struct{}),
@@ -187,12 +187,12 @@ func (r *Runner) begin(ctx context.Context, q Request) (_ *execution, err error)
 		e.live(r.limited(q))
 		close(e.gone)
 		<-r.slots
-		<-e.kept
+		<-e.saved
 		e.streams.end()
 		close(e.stored)
 		r.live.Done()
 		<-e.answered
-		if e.told.Load() {
+		if e.seenEnd.Load() {
 			e.drop()
 			return
 		}

@@ -58,7 +58,7 @@ func hostile() map[string]func() []byte {
 func TestNoBytesMakeTheScreenGrow(t *testing.T) {
 	for name, bytes := range hostile() {
 		s := New(full, DefaultHistory)
-		s.history.room = room
+		s.history.maxBytes = room
 		if name == "a title" {
 			_, _ = s.Write([]byte("\x1b]0;"))
 		}
@@ -88,7 +88,7 @@ func heap() int64 {
 func TestTheHistoryIsBoundedInBytesToo(t *testing.T) {
 	t.Parallel()
 	s := New(Size{MaxWidth, 2}, 1_000_000)
-	s.history.room = room
+	s.history.maxBytes = room
 	wide := strings.Repeat("日", MaxWidth/2) + "\r\n"
 	for range 3000 {
 		_, _ = s.Write([]byte(wide))

@@ -18,28 +18,28 @@ type Page struct {
 // history is the lines that scrolled away, oldest first: a ring that grows until it
 // has most places.
 type history struct {
-	ring  []line
-	start int // where in the ring the oldest is
-	count int
-	first int64 // the number of the oldest
-	most  int   // lines
-	room  int   // bytes
-	bytes int
+	ring     []line
+	start    int // where in the ring the oldest is
+	count    int
+	first    int64 // the number of the oldest
+	limit    int   // lines
+	maxBytes int   // bytes
+	bytes    int
 }
 
 // next is the number of the line that scrolls away next.
 func (h *history) next() int64 { return h.first + int64(h.count) }
 
 func (h *history) push(l line) {
-	if h.most == 0 {
+	if h.limit == 0 {
 		h.first++
 		return
 	}
-	if h.count == h.most {
+	if h.count == h.limit {
 		h.drop()
 	}
 	if h.count == len(h.ring) {
-		ring := make([]line, min(max(2*len(h.ring), 64), h.most))
+		ring := make([]line, min(max(2*len(h.ring), 64), h.limit))
 		n := copy(ring, h.ring[h.start:])
 		copy(ring[n:], h.ring[:h.start])
 		h.ring, h.start = ring, 0
@@ -47,7 +47,7 @@ func (h *history) push(l line) {
 	h.ring[(h.start+h.count)%len(h.ring)] = l
 	h.count++
 	h.bytes += l.cost()
-	for h.bytes > h.room {
+	for h.bytes > h.maxBytes {
 		h.drop()
 	}
 }
@@ -92,7 +92,7 @@ func (s *Screen) Lines(start int64, count int, ansi bool) Page {
 		if ansi {
 			p.Lines = append(p.Lines, l.ansi())
 		} else {
-			p.Lines = append(p.Lines, l.plain())
+			p.Lines = append(p.Lines, l.uncolored())
 		}
 	}
 	return p

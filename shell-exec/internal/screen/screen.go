@@ -83,7 +83,7 @@ type Screen struct {
 // says, and at most 16 MiB of them. A size out of bounds is brought within.
 func New(size Size, history int) *Screen {
 	s := &Screen{size: size.clamp()}
-	s.history.most, s.history.room = max(history, 0), historyBytes
+	s.history.limit, s.history.maxBytes = max(history, 0), historyBytes
 	s.rows = make([]row, s.size.Height)
 	s.reset()
 	return s
@@ -125,7 +125,7 @@ func (s *Screen) View() View {
 		Modes:     s.keys,
 	}
 	for i := range s.rows {
-		v.Lines[i] = s.line(s.rows[i].shown(s.size.Width)).plain()
+		v.Lines[i] = s.line(s.rows[i].shown(s.size.Width)).uncolored()
 	}
 	return v
 }

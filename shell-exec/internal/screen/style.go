@@ -86,7 +86,7 @@ type line struct {
 
 func (l line) cost() int { return lineCost + len(l.content) + 16*cap(l.spans) }
 
-func (l line) plain() string {
+func (l line) uncolored() string {
 	if len(l.spans) == 0 {
 		return l.content
 	}

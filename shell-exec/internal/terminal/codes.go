@@ -74,11 +74,11 @@ func backslash(out []byte, text string, at int) ([]byte, int, error) {
 	case c == 'U':
 		return number(out, text, at, 2, 8, 16)
 	case c >= '0' && c <= '7':
-		most, n := 3, 1 // digits; a leading 0 is one more
+		limit, n := 3, 1 // digits; a leading 0 is one more
 		if c == '0' {
-			most = 4
+			limit = 4
 		}
-		for rest := text[at+1:]; n < min(most, len(rest)) && rest[n] >= '0' && rest[n] <= '7'; {
+		for rest := text[at+1:]; n < min(limit, len(rest)) && rest[n] >= '0' && rest[n] <= '7'; {
 			n++
 		}
 		return number(out, text, at, 1, n, 8)

@@ -49,34 +49,34 @@ func key(name string, application bool) (string, bool) {
 		}
 		return "\x1b[" + string(letter), true
 	}
-	held, rest := 0, name
+	modifier, rest := 0, name
 	for {
 		before, after, found := strings.Cut(rest, "+")
 		bit, known := modifiers[strings.ToLower(before)]
-		if !found || !known || after == "" || held&bit != 0 {
+		if !found || !known || after == "" || modifier&bit != 0 {
 			break
 		}
-		held, rest = held|bit, after
+		modifier, rest = modifier|bit, after
 	}
-	if held == 0 {
+	if modifier == 0 {
 		return "", false
 	}
 	word := strings.ToLower(rest)
 	if letter, ok := cursor[word]; ok {
-		return fmt.Sprintf("\x1b[1;%d%c", held+1, letter), true
+		return fmt.Sprintf("\x1b[1;%d%c", modifier+1, letter), true
 	}
 
 	// It has no form of its own for those held: Ctrl makes a control character, Alt sends Escape before.
 	sent, ok := named[word]
-	if held == modifiers["ctrl"] || held == modifiers["ctrl"]|modifiers["alt"] {
+	if modifier == modifiers["ctrl"] || modifier == modifiers["ctrl"]|modifiers["alt"] {
 		sent, ok = controlled(rest)
 	} else if utf8.RuneCountInString(rest) == 1 {
 		sent, ok = rest, true
 	}
-	if !ok || held&modifiers["shift"] != 0 {
+	if !ok || modifier&modifiers["shift"] != 0 {
 		return "", false
 	}
-	if held&modifiers["alt"] != 0 {
+	if modifier&modifiers["alt"] != 0 {
 		sent = "\x1b" + sent
 	}
 	return sent, true

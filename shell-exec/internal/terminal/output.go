@@ -69,9 +69,9 @@ type Output struct {
 // Ranges of document 001 and ours.
 const (
 	defaultCount    = 100
-	mostCount       = 10_000
+	maxCount        = 10_000
 	defaultDeadline = 10 * time.Second
-	mostDeadline    = 5 * time.Minute
+	maxDeadline     = 5 * time.Minute
 )
 
 // Output answers what a session shows, after what it was asked to wait for. The end of ctx ends the wait, with its error.
@@ -83,8 +83,8 @@ func (s *Sessions) Output(ctx context.Context, q Query) (Output, error) {
 	if q.Count == 0 {
 		q.Count = defaultCount
 	}
-	if q.Count < 0 || q.Count > mostCount {
-		return Output{}, fault.New(fault.ParamInvalid, fmt.Sprintf("line_count is %d", q.Count), fmt.Sprintf("Use 1 to %d", mostCount)).
+	if q.Count < 0 || q.Count > maxCount {
+		return Output{}, fault.New(fault.ParamInvalid, fmt.Sprintf("line_count is %d", q.Count), fmt.Sprintf("Use 1 to %d", maxCount)).
 			With("parameter", "line_count")
 	}
 	var o Output

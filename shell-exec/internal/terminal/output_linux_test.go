@@ -96,7 +96,7 @@ func TestQueriesThatMakeNoSenseAreRefused(t *testing.T) {
 	w := newWorld(t)
 	id := w.shell("bash").ID
 	for _, q := range []Query{
-		{Count: -1}, {Count: mostCount + 1}, {Wait: &WaitFor{Pattern: "("}}, {Wait: &WaitFor{Deadline: time.Hour}}, {Wait: &WaitFor{Quiet: -1}}, {Wait: &WaitFor{Since: 7}},
+		{Count: -1}, {Count: maxCount + 1}, {Wait: &WaitFor{Pattern: "("}}, {Wait: &WaitFor{Deadline: time.Hour}}, {Wait: &WaitFor{Quiet: -1}}, {Wait: &WaitFor{Since: 7}},
 	} {
 		q.ID = id
 		_, err := w.Output(t.Context(), q)

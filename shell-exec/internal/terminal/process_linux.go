@@ -87,7 +87,7 @@ func startedFrom(pid int, name string) bool {
 	return err == nil && os.SameFile(theirs, wanted)
 }
 
-const mostArguments = 64 << 10 // bytes
+const maxArguments = 64 << 10 // bytes
 
 func arguments(pid int) []string {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/cmdline", pid))
@@ -95,7 +95,7 @@ func arguments(pid int) []string {
 		return nil
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, mostArguments))
+	text, err := io.ReadAll(io.LimitReader(f, maxArguments))
 	if err != nil || len(text) == 0 {
 		return nil
 	}

@@ -82,8 +82,8 @@ type Sent struct {
 	Time       time.Time
 }
 
-// mostSent is how much one input may be, in bytes.
-const mostSent = 1 << 20
+// maxSent is how much one input may be, in bytes.
+const maxSent = 1 << 20
 
 // Send types into a session. Inputs of several callers never mix.
 func (s *Sessions) Send(ctx context.Context, in Input) (Sent, error) {
@@ -156,9 +156,9 @@ func (in Input) encode(t *session) (p []byte, err error) {
 	if in.Execute {
 		p = append(p, '\r')
 	}
-	if len(p) > mostSent {
+	if len(p) > maxSent {
 		return nil, fault.New(fault.LimitReached, fmt.Sprintf("the input is %d bytes", len(p)), "Write it to a file, or send it in parts").
-			With("limit_bytes", mostSent)
+			With("limit_bytes", maxSent)
 	}
 	return p, nil
 }
@@ -229,14 +229,14 @@ func (s *session) reads(fg foreground) bool {
 // taken waits for what was typed to be read. certain says that it was read by who was in the foreground: who is not there
 // cannot read. A program that ends by a key is gone soon after it, so the look is often.
 func (s *session) taken(ctx context.Context, fg foreground) (taken, certain bool) {
-	const most, often = 250 * time.Millisecond, 20 * time.Millisecond
+	const limit, often = 250 * time.Millisecond, 20 * time.Millisecond
 	for pause, waited := 50*time.Microsecond, time.Duration(0); ; waited += pause {
 		left, known := s.line.unread()
 		if known && !left {
 			group, err := s.line.group()
 			return true, err == nil && group == fg.group
 		}
-		if !known || waited > most || ctx.Err() != nil {
+		if !known || waited > limit || ctx.Err() != nil {
 			return false, false
 		}
 		if waited > often {
@@ -286,8 +286,8 @@ func (a *allowed) misses(q Pending) bool {
 		q.Ends && !p.Ends || q.Shell && !p.Shell || p.Dir != q.Dir
 }
 
-// mostPast is how many bytes of texts that last are kept in mind.
-const mostPast = 64 << 10
+// maxPast is how many bytes of texts that last are kept in mind.
+const maxPast = 64 << 10
 
 // sendIf types p if that is harmless or allowed; else it says what to ask.
 func (s *session) sendIf(ctx context.Context, p []byte, guard Guard, verdict *allowed, first bool) (n int, ask *Pending, err error) {
@@ -323,9 +323,9 @@ func (s *session) sendIf(ctx context.Context, p []byte, guard Guard, verdict *al
 	for _, text := range append(slices.Clip(s.past), verdict.Lasting...) {
 		size += len(text)
 	}
-	if len(verdict.Lasting) > 0 && size > mostPast {
+	if len(verdict.Lasting) > 0 && size > maxPast {
 		return 0, nil, fault.New(fault.LimitReached, "so much was defined in this terminal that more cannot be kept in mind",
-			"Open another terminal").With("limit", mostPast)
+			"Open another terminal").With("limit", maxPast)
 	}
 	if first {
 		s.remember()
@@ -351,7 +351,7 @@ func (s *session) writeJudged(ctx context.Context, p []byte, k keyboard) (n int,
 		end := len(p)
 		if i := bytes.IndexByte(p[n:], 'C'-'@'); i >= 0 && k.interrupts {
 			end = n + i + 1
-			s.interrupted = &interrupt{s.said(), k.canonical}
+			s.interrupted = &interrupt{s.bytesWritten(), k.canonical}
 		}
 		m, err := s.line.write(ctx, p[n:end])
 		n += m
@@ -374,11 +374,11 @@ func (s *session) attended(ctx context.Context) bool {
 	if s.interrupted == nil {
 		return true
 	}
-	const most = time.Second
-	for pause, waited := 100*time.Microsecond, time.Duration(0); waited < most && ctx.Err() == nil; pause *= 2 {
+	const limit = time.Second
+	for pause, waited := 100*time.Microsecond, time.Duration(0); waited < limit && ctx.Err() == nil; pause *= 2 {
 		left, _ := s.line.unread() // which also moves what was typed to where it interrupts
-		said := s.interrupted.canonical || s.said() > s.interrupted.written
-		if fg := s.foreground(); !left && (!fg.shell() || said && fg.listens()) {
+		spoke := s.interrupted.canonical || s.bytesWritten() > s.interrupted.written
+		if fg := s.foreground(); !left && (!fg.shell() || spoke && fg.listens()) {
 			s.interrupted = nil
 			return true
 		}
@@ -395,8 +395,8 @@ func (f foreground) listens() bool {
 
 // arrives waits a little for the shell to have run all that was typed, and says whether it waits for more.
 func (s *session) arrives(ctx context.Context) bool {
-	const most = time.Second
-	for pause, waited := 100*time.Microsecond, time.Duration(0); waited < most && ctx.Err() == nil; pause *= 2 {
+	const limit = time.Second
+	for pause, waited := 100*time.Microsecond, time.Duration(0); waited < limit && ctx.Err() == nil; pause *= 2 {
 		left, known := s.line.unread()
 		fg := s.foreground()
 		if known && !left && fg.shell() && fg.listens() {

@@ -185,7 +185,7 @@ func TestAWriteThatNobodyReadsEndsInTime(t *testing.T) {
 	id := w.shell("bash").ID
 	w.enter(id, "stty raw -echo; kill -STOP $$")
 	w.until(id, WaitFor{Quiet: 100 * time.Millisecond})
-	big := Input{ID: id, Text: strings.Repeat("x", mostSent), Judge: allow}
+	big := Input{ID: id, Text: strings.Repeat("x", maxSent), Judge: allow}
 	_, err := w.Send(t.Context(), big)
 	is(t, err, fault.TimedOut)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -193,7 +193,7 @@ func TestAWriteThatNobodyReadsEndsInTime(t *testing.T) {
 	if _, err = w.Send(ctx, big); err != context.Canceled {
 		t.Errorf("%v", err)
 	}
-	_, err = w.Send(t.Context(), Input{ID: id, Text: strings.Repeat("x", mostSent+1)})
+	_, err = w.Send(t.Context(), Input{ID: id, Text: strings.Repeat("x", maxSent+1)})
 	is(t, err, fault.LimitReached)
 }
 

@@ -157,7 +157,7 @@ type Listing struct {
 	Total     int
 }
 
-const mostListed = 50
+const maxListed = 50
 
 // List tells about sessions.
 func (s *Sessions) List(f Filter) (Listing, error) {
@@ -180,7 +180,7 @@ func (s *Sessions) List(f Filter) (Listing, error) {
 		if ok, _ := path.Match(f.Name, i.Name); f.Name != "" && !ok || f.Status != "" && f.Status != "all" && Status(f.Status) != i.Status {
 			continue
 		}
-		if l.Total++; len(l.Terminals) < cmp.Or(f.Limit, mostListed) {
+		if l.Total++; len(l.Terminals) < cmp.Or(f.Limit, maxListed) {
 			l.Terminals = append(l.Terminals, i)
 		}
 	}

@@ -53,9 +53,9 @@ type reading struct {
 
 // Bounds of what is remembered. What is longer is unknown.
 const (
-	mostTyped     = 64 << 10 // bytes of a line, and of the earlier ones together
-	mostCanonical = 4000     // bytes of a line that the terminal itself edits: it drops what is beyond 4095
-	mostLines     = 100      // that are put together
+	maxTyped     = 64 << 10 // bytes of a line, and of the earlier ones together
+	maxCanonical = 4000     // bytes of a line that the terminal itself edits: it drops what is beyond 4095
+	maxLines     = 100      // that are put together
 )
 
 // read reads an input.
@@ -72,9 +72,9 @@ func (t typed) read(input []byte, k keyboard) reading {
 		c := input[0]
 		input = input[r.key(input):]
 		r.next.quoting = c == 'V'-'@' || c == 'Q'-'@'
-		if long := len(r.next.text); long > mostTyped || k.canonical && long > mostCanonical {
+		if long := len(r.next.text); long > maxTyped || k.canonical && long > maxCanonical {
 			r.doubt(unknown)
-			r.next.text = r.next.text[:min(long, mostTyped)]
+			r.next.text = r.next.text[:min(long, maxTyped)]
 		}
 	}
 	return r
@@ -273,7 +273,7 @@ func (r reading) all() (lines []string, known bool) {
 	for _, l := range lines {
 		size += len(l)
 	}
-	return lines, !r.unknown && len(lines) <= mostLines && size <= mostTyped
+	return lines, !r.unknown && len(lines) <= maxLines && size <= maxTyped
 }
 
 // after is what is known when the input was sent; complete says that its lines make whole commands.

@@ -132,10 +132,10 @@ func TestWhatIsTypedWithoutEndIsBounded(t *testing.T) {
 	for range 100 {
 		state = state.read([]byte(strings.Repeat("x", 10_000)), prompt).after(false)
 	}
-	if len(state.text) > mostTyped || state.doubt == sure {
+	if len(state.text) > maxTyped || state.doubt == sure {
 		t.Errorf("%d bytes, %v", len(state.text), state.doubt)
 	}
-	r := typed{}.read([]byte(strings.Repeat("a\r", mostLines+1)), prompt)
+	r := typed{}.read([]byte(strings.Repeat("a\r", maxLines+1)), prompt)
 	if _, known := r.all(); known {
 		t.Error("that many lines are told as known")
 	}

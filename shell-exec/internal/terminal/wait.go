@@ -28,8 +28,8 @@ func (s *session) remember() {
 	s.before, s.input = s.look(), s.now()
 }
 
-// said is how many bytes were written so far.
-func (s *session) said() int64 {
+// bytesWritten is how many bytes were written so far.
+func (s *session) bytesWritten() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.written
@@ -70,10 +70,10 @@ func (w WaitFor) begin(s *session) (*waiting, error) {
 	if w.Deadline == 0 {
 		w.Deadline = defaultDeadline
 	}
-	if w.Deadline < 0 || w.Deadline > mostDeadline || w.Quiet < 0 || w.Quiet > mostDeadline {
+	if w.Deadline < 0 || w.Deadline > maxDeadline || w.Quiet < 0 || w.Quiet > maxDeadline {
 		return nil, fault.New(fault.ParamInvalid, "a time to wait is out of range",
-			fmt.Sprintf("Use at most %v seconds", mostDeadline.Seconds())).
-			With("parameter", "wait_for").With("maximum_seconds", mostDeadline.Seconds())
+			fmt.Sprintf("Use at most %v seconds", maxDeadline.Seconds())).
+			With("parameter", "wait_for").With("maximum_seconds", maxDeadline.Seconds())
 	}
 	if w.Since < LastInput || w.Since > Start {
 		return nil, fault.New(fault.ParamInvalid, "there is no such moment", "Use the last input, now or the start").With("parameter", "wait_for")
@@ -105,7 +105,7 @@ const breath = 5 * time.Millisecond
 func (w *waiting) wait(ctx context.Context) (Happened, string, error) {
 	deadline := time.NewTimer(w.Deadline)
 	defer deadline.Stop()
-	quiet := time.NewTimer(mostDeadline)
+	quiet := time.NewTimer(maxDeadline)
 	defer quiet.Stop()
 	for {
 		happened, match, changed, silence := w.look()
