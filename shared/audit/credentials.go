@@ -157,14 +157,14 @@ func isSecretKey(v jsonx.Value) bool {
 	case jsonx.Null, jsonx.Bool:
 		return false
 	case jsonx.Number:
-		return isSecretName(v.Name) && !strings.HasSuffix(plain(v.Name), "tokens")
+		return isSecretName(v.Name) && !strings.HasSuffix(folded(v.Name), "tokens")
 	}
 	return isSecretName(v.Name)
 }
 
 // isSecretName says that name is a text that speaks of a credential.
 func isSecretName(name string) bool {
-	s := plain(name)
+	s := folded(name)
 	switch {
 	case slices.ContainsFunc(telling, func(t string) bool { return strings.Contains(s, t) }):
 		return true
@@ -298,8 +298,8 @@ func isAssigned(before, name, sign, v string) bool {
 	return before == "" || strings.ContainsRune("\n\"'{,", rune(before[len(before)-1]))
 }
 
-// plain is name without case, blanks, hyphens, underscores and dots.
-func plain(name string) string {
+// folded is name without case, blanks, hyphens, underscores and dots.
+func folded(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch r {
 		case '-', '_', '.', ' ':

@@ -112,14 +112,14 @@ func fewer(paths []string, count, length int) []string {
 	if paths == nil {
 		return nil
 	}
-	kept := make([]string, 0, min(len(paths), count+1))
+	first := make([]string, 0, min(len(paths), count+1))
 	for _, p := range paths[:min(len(paths), count)] {
-		kept = append(kept, cut(p, length))
+		first = append(first, cut(p, length))
 	}
-	if more := len(paths) - len(kept); more > 0 {
-		kept = append(kept, "… and "+strconv.Itoa(more)+" more")
+	if more := len(paths) - len(first); more > 0 {
+		first = append(first, "… and "+strconv.Itoa(more)+" more")
 	}
-	return kept
+	return first
 }
 
 // cut is s if it has at most max bytes, else its beginning up to a rune border

@@ -45,16 +45,16 @@ type Log struct {
 
 	mu     sync.Mutex
 	closed bool
-	data   held   // the log
-	lock   held   // the head record, locked while anything is changed
-	raw    []byte // the head record as this process last wrote or parsed it
-	state  head   // raw, parsed
-	spare  []byte // room for the next record
-	line   []byte // room for the next line
+	data   openFile // the log
+	lock   openFile // the head record, locked while anything is changed
+	raw    []byte   // the head record as this process last wrote or parsed it
+	state  head     // raw, parsed
+	spare  []byte   // room for the next record
+	line   []byte   // room for the next line
 }
 
-// held is an open file and what it was when it was opened.
-type held struct {
+// openFile is an open file and what it was when it was opened.
+type openFile struct {
 	file *os.File
 	info fs.FileInfo
 }
@@ -183,7 +183,7 @@ func (l *Log) save(h head) error {
 	return nil
 }
 
-// room is room for a head record beside the one that is held.
+// room is room for a head record in addition to the current one.
 func (l *Log) room() []byte {
 	if cap(l.spare) < headSize {
 		l.spare = make([]byte, 0, headSize)
@@ -243,8 +243,8 @@ func (l *Log) readState() error {
 	return l.save(h)
 }
 
-// open opens path with with, unless a file is held.
-func (h *held) open(path string, with func(string) (*os.File, error)) error {
+// open opens path with with, unless it is open already.
+func (h *openFile) open(path string, with func(string) (*os.File, error)) error {
 	if h.file != nil {
 		return nil
 	}
@@ -263,7 +263,7 @@ func (h *held) open(path string, with func(string) (*os.File, error)) error {
 	return nil
 }
 
-func (h *held) close() error {
+func (h *openFile) close() error {
 	if h.file == nil {
 		return nil
 	}

@@ -101,7 +101,7 @@ func (m masker) list(b []byte, list []jsonx.Value, program ...string) []byte {
 		words = append(words, word{text: s})
 	}
 	b = append(b, '[')
-	for i, s := range maskWords(words, nil, mostNested)[len(program):] {
+	for i, s := range maskWords(words, nil, maxNested)[len(program):] {
 		if i > 0 {
 			b = append(b, ',')
 		}
@@ -194,8 +194,8 @@ func maskText(s string) string {
 	if strings.ContainsAny(s, "=:") {
 		s = maskAssigned(s)
 	}
-	return maskLine(s, mostNested)
+	return maskLine(s, maxNested)
 }
 
-// mostNested is how deep command lines are looked for in the words of others: bash -c "…".
-const mostNested = 4
+// maxNested is how deep command lines are looked for in the words of others: bash -c "…".
+const maxNested = 4

@@ -188,7 +188,7 @@ func (v *view) tail(n int) (recent [][]byte, end int64, err error) {
 }
 
 // lastLines keeps copies of the last n whole lines of r, n being at least 1.
-func lastLines(r io.Reader, n int) (kept [][]byte, end int64, err error) {
+func lastLines(r io.Reader, n int) (recent [][]byte, end int64, err error) {
 	count := 0
 	for line, err := range lines(r) {
 		if err != nil {
@@ -198,16 +198,16 @@ func lastLines(r io.Reader, n int) (kept [][]byte, end int64, err error) {
 			break
 		}
 		end += line.size
-		if len(kept) < n {
-			kept = append(kept, nil)
+		if len(recent) < n {
+			recent = append(recent, nil)
 		}
-		kept[count%n] = append(kept[count%n][:0], line.text...)
+		recent[count%n] = append(recent[count%n][:0], line.text...)
 		count++
 	}
 	if first := count % n; count > n { // the ring, from its oldest line
-		kept = append(slices.Clone(kept[first:]), kept[:first]...)
+		recent = append(slices.Clone(recent[first:]), recent[:first]...)
 	}
-	return kept, end, nil
+	return recent, end, nil
 }
 
 // Filter chooses events; what is zero chooses all.

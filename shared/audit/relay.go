@@ -26,7 +26,7 @@ type Relay struct {
 	more    *sync.Cond // more is waiting, or there will be none
 	waiting [][]byte
 	size    int // of all that is waiting, in bytes
-	lost    int // since the last time that was told
+	lost    int // since that was last reported
 	closed  bool
 	quit    chan struct{} // closed when patience with the system's log is over
 	done    chan struct{} // closed when nothing is sent any more
@@ -82,7 +82,7 @@ func (r *Relay) Close() error {
 	patience := time.AfterFunc(parting, func() { close(r.quit) })
 	<-r.done
 	patience.Stop()
-	r.tell()
+	r.reportLost()
 	return r.port.close()
 }
 
@@ -128,7 +128,7 @@ func (r *Relay) deliver(entry []byte) bool {
 				r.away = false
 				r.log.Warn("copies of audit events are sent again", "to", r.Target.Name)
 			}
-			r.tell()
+			r.reportLost()
 			return true
 		case errors.Is(err, errTooLong):
 			return false
@@ -143,8 +143,8 @@ func (r *Relay) deliver(entry []byte) bool {
 	}
 }
 
-// tell says how many copies were lost since it last did.
-func (r *Relay) tell() {
+// reportLost logs how many copies were lost since it last did.
+func (r *Relay) reportLost() {
 	r.mu.Lock()
 	lost := r.lost
 	r.lost = 0

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,41 +25,15 @@ import (
 	"github.com/multiollama/mcp-server/shared/toolkit"
 )
 
-// Verdict is what doctor thinks of something. The zero Verdict counts as Bad.
-type Verdict int
+// Verdict is the result of a check, in one word. Any other word, and none, is Bad.
+type Verdict string
 
 // The verdicts.
 const (
-	_    Verdict = iota
-	OK           // as it should be
-	Warn         // works, and one should know
-	Bad          // does not work, or does not protect as asked
+	OK   Verdict = "ok"   // as it should be
+	Warn Verdict = "warn" // works, and one should know
+	Bad  Verdict = "bad"  // does not work, or does not protect as asked
 )
-
-// String is the verdict in one word.
-func (v Verdict) String() string {
-	switch v {
-	case OK:
-		return "ok"
-	case Warn:
-		return "warn"
-	}
-	return "bad"
-}
-
-// MarshalText is the word.
-func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
-
-// UnmarshalText reads the word; what is none is Bad.
-func (v *Verdict) UnmarshalText(word []byte) error {
-	*v = Bad
-	for _, known := range []Verdict{OK, Warn} {
-		if known.String() == string(word) {
-			*v = known
-		}
-	}
-	return nil
-}
 
 // Check is one line of doctor.
 type Check struct {
@@ -98,27 +73,25 @@ func (a *app) doctorCommand() *cobra.Command {
 				checks = a.examine(c.Context())
 			}
 			checks = append(checks, a.registrations(c.Context(), w)...)
-			err := error(nil)
-			if asJSON {
-				err = writeJSON(a.env.Stdout, checks)
-			} else {
-				// Texts of a host's file and of what it starts are escaped, like all texts of others.
-				var b strings.Builder
-				for _, c := range checks {
-					fmt.Fprintf(&b, "%-4s  %-12s  %s\n", c.Verdict, c.Subject, text.Escape(c.Text))
-					if c.Fix != "" {
-						fmt.Fprintf(&b, "%20s-> %s\n", "", text.Escape(c.Fix))
-					}
+			outcome := error(nil)
+			for i, c := range checks {
+				if c.Verdict != OK && c.Verdict != Warn {
+					checks[i].Verdict, outcome = Bad, errFailed
 				}
-				_, err = io.WriteString(a.env.Stdout, b.String())
 			}
-			if err != nil {
-				return err
+			if asJSON {
+				return cmp.Or(writeJSON(a.env.Stdout, checks), outcome)
 			}
-			if slices.ContainsFunc(checks, func(c Check) bool { return c.Verdict != OK && c.Verdict != Warn }) {
-				return errFailed
+			// Texts of a host's file and of what it starts are escaped, like all texts of others.
+			var b strings.Builder
+			for _, c := range checks {
+				fmt.Fprintf(&b, "%-4s  %-12s  %s\n", c.Verdict, c.Subject, text.Escape(c.Text))
+				if c.Fix != "" {
+					fmt.Fprintf(&b, "%20s-> %s\n", "", text.Escape(c.Fix))
+				}
 			}
-			return nil
+			_, err := io.WriteString(a.env.Stdout, b.String())
+			return cmp.Or(err, outcome)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")

@@ -22,10 +22,10 @@ func UserFolder(day time.Time, user string) string {
 	return "output/" + day.Format(time.DateOnly) + "/user_" + user
 }
 
-// isWord reports whether s has between one and most bytes, all of them ASCII letters,
+// isWord reports whether s has between one and limit bytes, all of them ASCII letters,
 // digits or some of others.
-func isWord(s string, most int, others string) bool {
-	return 0 < len(s) && len(s) <= most && !strings.ContainsFunc(s, func(c rune) bool {
+func isWord(s string, limit int, others string) bool {
+	return 0 < len(s) && len(s) <= limit && !strings.ContainsFunc(s, func(c rune) bool {
 		return !isLetter(c) && (c < '0' || c > '9') && !strings.ContainsRune(others, c)
 	})
 }

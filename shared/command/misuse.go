@@ -38,10 +38,10 @@ func (a *app) noCommand(c *cobra.Command, args []string) error {
 	return misused(fmt.Sprintf("%s has no command %s", c.CommandPath(), args[0]), args[0], known)
 }
 
-// arguments refuses fewer than least and more than most arguments.
-func arguments(least, most int) cobra.PositionalArgs {
+// arguments refuses fewer than minimum and more than maximum arguments.
+func arguments(minimum, maximum int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
-		if len(args) >= least && (most < 0 || len(args) <= most) {
+		if len(args) >= minimum && (maximum < 0 || len(args) <= maximum) {
 			return nil
 		}
 		return fault.New(fault.Misconfigured, fmt.Sprintf("%s got %d arguments", c.CommandPath(), len(args)), "Write "+c.UseLine())

@@ -3,6 +3,7 @@ package hosts
 import (
 	"bytes"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/multiollama/mcp-server/shared/fault"
@@ -90,10 +91,7 @@ func withLineEnd(text, end string) string { return strings.ReplaceAll(text, "\n"
 
 // splice is text with another text in the place of from to to.
 func splice(text []byte, from, to int, with string) []byte {
-	out := make([]byte, 0, len(text)+len(with))
-	out = append(out, text[:from]...)
-	out = append(out, with...)
-	return append(out, text[to:]...)
+	return slices.Concat(text[:from], []byte(with), text[to:])
 }
 
 // margin is the white space that the line around offset begins with.

@@ -57,7 +57,7 @@ var table = []Host{
 			{os: "windows", path: `%APPDATA%\Claude\claude_desktop_config.json`},
 			{path: "~/.config/Claude/claude_desktop_config.json"},
 		},
-		shapes: beneath("mcpServers", plain),
+		shapes: beneath("mcpServers", common),
 		Note:   "Restart Claude Desktop afterwards. It ends a call after about a minute",
 	},
 	{
@@ -90,19 +90,19 @@ var table = []Host{
 	{
 		Name: "cursor", Title: "Cursor",
 		where:  []place{{path: "~/.cursor/mcp.json"}, {path: ".cursor/mcp.json", project: true}},
-		shapes: beneath("mcpServers", plain), expands: "${",
+		shapes: beneath("mcpServers", common), expands: "${",
 		link: func(e Entry) string { return installLink("https://cursor.com/en/install-mcp", e) },
 	},
 	{
 		Name: "windsurf", Title: "Windsurf",
 		where:  []place{{path: "~/.codeium/windsurf/mcp_config.json"}},
-		shapes: beneath("mcpServers", plain),
+		shapes: beneath("mcpServers", common),
 	},
 	{
 		Name: "codex", Title: "Codex",
 		where:  []place{{path: "~/.codex/config.toml"}, {path: ".codex/config.toml", project: true, note: "where Codex trusts it"}},
 		moved:  moved{"CODEX_HOME", "~/.codex"},
-		shapes: beneath("mcp_servers", plain),
+		shapes: beneath("mcp_servers", common),
 		run: func(e Entry) []string {
 			return append([]string{"codex", "mcp", "add", e.Name, "--", e.Command}, e.Args...)
 		},
@@ -111,7 +111,7 @@ var table = []Host{
 	{
 		Name: "gemini-cli", Title: "Gemini CLI",
 		where:  []place{{path: "~/.gemini/settings.json"}, {path: ".gemini/settings.json", project: true}},
-		shapes: beneath("mcpServers", plain), expands: "$",
+		shapes: beneath("mcpServers", common), expands: "$",
 	},
 	{
 		Name: "goose", Title: "goose",
@@ -127,7 +127,7 @@ var table = []Host{
 	{
 		Name: "zed", Title: "Zed",
 		where:  []place{{os: "windows", path: `%APPDATA%\Zed\settings.json`}, {path: "~/.config/zed/settings.json"}},
-		shapes: beneath("context_servers", func(e Entry) tree { return append(tree{{"source", "custom"}}, plain(e)...) }),
+		shapes: beneath("context_servers", func(e Entry) tree { return append(tree{{"source", "custom"}}, common(e)...) }),
 	},
 	{
 		Name: "lm-studio", Title: "LM Studio",
@@ -135,7 +135,7 @@ var table = []Host{
 			{path: "~/.lmstudio/mcp.json", note: "not confirmed"},
 			{path: "~/.cache/lm-studio/mcp.json", note: "in some versions, not confirmed"},
 		},
-		shapes: beneath("mcpServers", plain),
+		shapes: beneath("mcpServers", common),
 		link:   func(e Entry) string { return installLink("lmstudio://add_mcp", e) },
 	},
 	{
@@ -146,7 +146,7 @@ var table = []Host{
 			{path: "~/.config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"},
 			{os: everywhere, path: "~/.cline/mcp.json", note: "for its command line"},
 		},
-		shapes: beneath("mcpServers", func(e Entry) tree { return append(plain(e), member{"disabled", false}) }),
+		shapes: beneath("mcpServers", func(e Entry) tree { return append(common(e), member{"disabled", false}) }),
 	},
 	{
 		Name: "roo", Title: "Roo Code",
@@ -157,7 +157,7 @@ var table = []Host{
 			{path: "~/.config/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json", note: "not confirmed"},
 			{path: ".roo/mcp.json", project: true},
 		},
-		shapes: beneath("mcpServers", plain), expands: "${",
+		shapes: beneath("mcpServers", common), expands: "${",
 	},
 	{
 		Name: "continue", Title: "Continue",
@@ -178,12 +178,12 @@ var table = []Host{
 	{
 		Name: "jetbrains", Title: "JetBrains AI Assistant",
 		dialog: "Settings > Tools > AI Assistant > Model Context Protocol, Add, As JSON",
-		shapes: beneath("mcpServers", plain),
+		shapes: beneath("mcpServers", common),
 	},
 	{
 		Name: "junie", Title: "Junie",
 		where:  []place{{path: "~/.junie/mcp/mcp.json"}, {path: ".junie/mcp/mcp.json", project: true}},
-		shapes: beneath("mcpServers", plain),
+		shapes: beneath("mcpServers", common),
 	},
 	{
 		Name: "copilot-cli", Title: "GitHub Copilot CLI",
@@ -193,7 +193,7 @@ var table = []Host{
 	{
 		Name: "kiro", Title: "Kiro",
 		where:  []place{{path: "~/.kiro/settings/mcp.json"}, {path: ".kiro/settings/mcp.json", project: true}},
-		shapes: beneath("mcpServers", plain), expands: "${",
+		shapes: beneath("mcpServers", common), expands: "${",
 	},
 	{
 		Name: "crush", Title: "crush",
@@ -208,7 +208,7 @@ var table = []Host{
 	{
 		Name: "antigravity", Title: "Antigravity",
 		where:  []place{{path: "~/.gemini/antigravity/mcp_config.json"}},
-		shapes: beneath("mcpServers", plain),
+		shapes: beneath("mcpServers", common),
 	},
 }
 
@@ -226,14 +226,14 @@ func beneath(key string, entry func(Entry) tree) []shape {
 	return []shape{{under: []string{key}, entry: entry}}
 }
 
-// plain is what most hosts agree on.
-func plain(e Entry) tree {
+// common is what most hosts agree on.
+func common(e Entry) tree {
 	return tree{{"command", e.Command}, {"args", e.Args}}
 }
 
 // typed says the kind of transport first.
 func typed(kind string) func(Entry) tree {
-	return func(e Entry) tree { return append(tree{{"type", kind}}, plain(e)...) }
+	return func(e Entry) tree { return append(tree{{"type", kind}}, common(e)...) }
 }
 
 // named is for hosts that keep servers in a list.
@@ -248,7 +248,7 @@ func oneCommand(e Entry) tree {
 
 // installLink is the form of link that takes the entry in base64.
 func installLink(base string, e Entry) string {
-	return base + "?name=" + percent(e.Name) + "&config=" + percent(base64.StdEncoding.EncodeToString([]byte(compact(plain(e)))))
+	return base + "?name=" + percent(e.Name) + "&config=" + percent(base64.StdEncoding.EncodeToString([]byte(compact(common(e)))))
 }
 
 // percent escapes everything that means something in a URL. A space becomes

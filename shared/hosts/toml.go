@@ -87,14 +87,14 @@ func putTOML(text []byte, p pointer, value any) ([]byte, error) {
 	t, whole := value.(tree)
 	if !whole {
 		if i := slices.IndexFunc(all, is(false, keys)); i >= 0 {
-			return splice(text, all[i].value, all[i].to, scalar(value)), nil
+			return splice(text, all[i].value, all[i].to, spaced(value)), nil
 		}
 		i := slices.IndexFunc(all, is(true, keys[:len(keys)-1]))
 		if i < 0 {
 			return nil, notContainer(p.name)
 		}
 		at := bodyEnd(text, all, i)
-		return splice(text, at, at, lineEnd(text)+margin(text, all[i].to)+p.member+" = "+scalar(value)), nil
+		return splice(text, at, at, lineEnd(text)+margin(text, all[i].to)+p.member+" = "+spaced(value)), nil
 	}
 	if slices.ContainsFunc(all, is(false, p.under)) {
 		return nil, notContainer(p.under[0])

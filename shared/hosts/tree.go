@@ -50,24 +50,6 @@ func compact(v any) string {
 	return string(text)
 }
 
-// spaced is v as JSON on one line, with a space behind each colon and comma.
-func spaced(v any) string {
-	var words []string
-	switch v := v.(type) {
-	case tree:
-		for _, m := range v {
-			words = append(words, inQuotes(m.key)+": "+spaced(m.value))
-		}
-		return "{" + strings.Join(words, ", ") + "}"
-	case []tree:
-		for _, element := range v {
-			words = append(words, spaced(element))
-		}
-		return "[" + strings.Join(words, ", ") + "]"
-	}
-	return scalar(v)
-}
-
 // indented is v as JSON on lines of their own, each but the first behind prefix.
 func indented(v any, prefix, unit string) string {
 	var b bytes.Buffer
@@ -83,20 +65,30 @@ func asJSON(t tree) string { return indented(t, "", "  ") + "\n" }
 // (basic strings) all read it. TOML alone forbids a bare U+007F.
 func inQuotes(s string) string { return strings.ReplaceAll(compact(s), "\x7f", `\u007f`) }
 
-// scalar is a value other than a tree; a list of words on one line is the same
-// in the three languages.
-func scalar(v any) string {
+// spaced is v on one line, with a space behind each colon and comma: JSON, which YAML reads as well.
+// Anything but an object is the same in TOML.
+func spaced(v any) string {
+	var words []string
 	switch v := v.(type) {
 	case string:
 		return inQuotes(v)
-	case []string:
-		words := make([]string, len(v))
-		for i, word := range v {
-			words[i] = inQuotes(word)
+	case tree:
+		for _, m := range v {
+			words = append(words, inQuotes(m.key)+": "+spaced(m.value))
 		}
-		return "[" + strings.Join(words, ", ") + "]"
+		return "{" + strings.Join(words, ", ") + "}"
+	case []tree:
+		for _, element := range v {
+			words = append(words, spaced(element))
+		}
+	case []string:
+		for _, word := range v {
+			words = append(words, inQuotes(word))
+		}
+	default:
+		return fmt.Sprint(v)
 	}
-	return fmt.Sprint(v)
+	return "[" + strings.Join(words, ", ") + "]"
 }
 
 // asYAML writes keys as they are: those of the table and the names of servers
@@ -115,7 +107,7 @@ func yamlLines(t tree, indent, unit string) string {
 				b.WriteString(yamlElement(element, indent+unit, unit))
 			}
 		default:
-			b.WriteString(indent + m.key + ": " + scalar(v) + "\n")
+			b.WriteString(indent + m.key + ": " + spaced(v) + "\n")
 		}
 	}
 	return b.String()
@@ -136,7 +128,7 @@ func tomlLines(t tree, path string) string {
 			below.WriteString(tomlLines(sub, strings.TrimPrefix(path+"."+m.key, ".")))
 			continue
 		}
-		own.WriteString(m.key + " = " + scalar(m.value) + "\n")
+		own.WriteString(m.key + " = " + spaced(m.value) + "\n")
 	}
 	if own.Len() > 0 && path != "" {
 		return "[" + path + "]\n" + own.String() + below.String()
