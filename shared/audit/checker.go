@@ -16,7 +16,7 @@ type checker struct {
 
 	next    uint64   // the number the next line must have, 0 before the first
 	hashes  []string // what its prev may be; empty where it cannot be known
-	damaged uint64   // lines since the last good one that are no events: each may have been one
+	damaged uint64   // lines since the last good one that are not events: each may have been one
 	gaps    []gap    // events not seen so far
 
 	order int     // of the file, over the whole log
@@ -79,7 +79,7 @@ func (c *checker) beyondHead() bool {
 	return c.view.sealed && c.at.number == 0 && c.at.offset >= c.view.head.Size
 }
 
-// damage notes a line that is no event. It may stand for the one expected here.
+// damage notes a line that is not an event. It may have been the one expected here.
 func (c *checker) damage(kind, text string) {
 	c.note(c.at, c.expected(), kind, text)
 	c.damaged++
@@ -225,7 +225,7 @@ func (c *checker) atHead() {
 		return
 	}
 
-	// The gap behind the last line, or the newest file where that is missing.
+	// The gap behind the last line, or the newest file if that is missing.
 	g := gap{from: have, to: h.Seq, place: place{order: c.order + 1, file: filepath.Base(c.view.path), line: 1}}
 	switch {
 	case c.view.current == nil && h.Size > 0:

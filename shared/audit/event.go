@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Event is one line of the log. What a zero value means is told per field; the
+// Event is one line of the log. The comment of a field says what its zero value means; the
 // order of the fields is the order in the line, and Hash must stay last.
 type Event struct {
 	Seq       uint64          `json:"seq"`                  // counts from 1 over all processes and rotated files

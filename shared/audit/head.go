@@ -17,7 +17,7 @@ import (
 const headSize = 512
 
 // head is what the log ends with. It is kept beside the log so that nobody has
-// to read the log to go on with it, and so that lines taken from its end are
+// to read the log to continue it, and so that lines taken from its end are
 // missed.
 type head struct {
 	Seq     uint64 `json:"seq"`               // of the last event, 0 for none
@@ -25,10 +25,10 @@ type head struct {
 	Size    int64  `json:"size"`              // of the log file in bytes
 	Rotated int    `json:"rotated"`           // number of the newest rotated file, 0 for none
 	From    uint64 `json:"from"`              // the oldest event that Keep has not pruned
-	Rebuilt uint64 `json:"rebuilt,omitempty"` // the event after which a lost head was made anew
+	Rebuilt uint64 `json:"rebuilt,omitempty"` // the event after which a lost head was rebuilt
 }
 
-// record is h as it stands in the file, in b: JSON, a checksum, and blanks.
+// record is h as stored in the file, in b: JSON, a checksum, and blanks.
 func (h head) record(b []byte) ([]byte, error) {
 	b, err := jsonx.Append(b[:0], &h)
 	if err != nil {

@@ -23,7 +23,7 @@ type Options struct {
 	// goroutines may call it at once.
 	Clock func() time.Time
 	// Anchor is a file that says how far the log had come when it was opened and closed, so
-	// that a log that was removed meanwhile is missed; it lies elsewhere. Empty: none.
+	// that a log that was removed meanwhile is missed; it is in another directory. Empty: none.
 	Anchor string
 	// Also are called with each line once it is stored, in order. They must neither keep
 	// the line nor wait.
@@ -82,7 +82,7 @@ func Open(file string, o Options) (*Log, error) {
 		err = l.locked(func() error { return errors.Join(l.settle(), l.drop()) })
 	}
 	if err != nil {
-		_ = l.Close() // the first error is the one to tell
+		_ = l.Close() // the first error is the one to report
 		return nil, failed("cannot be opened", err)
 	}
 	return l, nil
@@ -217,7 +217,7 @@ func (l *Log) locked(do func() error) error {
 }
 
 // readState parses the head record, or makes a new one where it is lost, or older than
-// what this process knows: then the chain goes on behind the events that are gone. Nearly
+// what this process knows: then the chain continues after the events that are gone. Nearly
 // always it is as this process left it.
 func (l *Log) readState() error {
 	raw, err := readHead(l.lock.file, l.room())
@@ -272,7 +272,7 @@ func (h *openFile) close() error {
 	return f.Close()
 }
 
-// failed is the error a caller sees: code and sentence of the cause, told as one
+// failed is the error a caller sees: code and sentence of the cause, worded as one
 // of the audit log. The cause may name paths and is kept for diagnostics.
 func failed(how string, err error) error {
 	f := fault.From(err)

@@ -14,14 +14,14 @@ import (
 	"github.com/multiollama/mcp-server/shared/jsonx"
 )
 
-// Masked stands where a credential stood.
+// Masked replaces a credential.
 const Masked = "[masked]"
 
 // Below these lengths, in bytes, nothing can be recognised, and most texts and
 // nearly all keys are shorter.
 const (
 	shortestText = len("token=x")
-	shortestKey  = 16 // of the tokens; an assignment is no key
+	shortestKey  = 16 // of the tokens; an assignment is not a key
 )
 
 // maxValue is the longest value that is kept, in bytes.
@@ -82,7 +82,7 @@ func shortText(v jsonx.Value) (s string, ok bool) {
 
 // list masks what follows an option that takes a credential, too:
 // ["--password", "x"]; and where all are texts, what is one in a command of these words,
-// which may begin with a program that stands elsewhere.
+// which may begin with a program named elsewhere.
 func (m masker) list(b []byte, list []jsonx.Value, program ...string) []byte {
 	words := make([]word, 0, len(list)+1)
 	for _, name := range program {
@@ -144,7 +144,7 @@ func (m masker) object(b []byte, object jsonx.Value) []byte {
 	return append(b, '}')
 }
 
-// maskKey keeps a key that is no credential itself and no long text.
+// maskKey keeps a key that is neither a credential itself nor a long text.
 func maskKey(key string) string {
 	if len(key) < shortestKey {
 		return key
@@ -156,7 +156,7 @@ func maskKey(key string) string {
 	return maskText(key)
 }
 
-// digest stands where contents or a long value stood: {"sha256":…,"bytes":n}.
+// digest replaces contents or a long value: {"sha256":…,"bytes":n}.
 func digest(content []byte) json.RawMessage {
 	sum := sha256.Sum256(content)
 	return digestJSON(nil, sum[:], len(content))

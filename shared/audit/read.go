@@ -17,7 +17,7 @@ import (
 	"github.com/multiollama/mcp-server/shared/flock"
 )
 
-// rawLine is a line as it stands in a file. text is valid until the next one.
+// rawLine is a line of a file. text is valid until the next one.
 type rawLine struct {
 	text  []byte // without its newline; of a line over MaxLine only the beginning
 	size  int64  // in the file, in bytes, newline included
@@ -260,7 +260,7 @@ func Query(file string, f Filter) iter.Seq2[Event, error] {
 	}
 }
 
-// events yields every event of a log as it stands now. A last line without newline is still
+// events yields every event of a log as it is now. A last line without newline is still
 // being written, or was never finished.
 func events(file string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {

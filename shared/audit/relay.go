@@ -12,7 +12,7 @@ import (
 
 // Relay sends copies of stored events on to a log of the system, where others can
 // collect them. The file stays the record: a copy leaves after its event was stored,
-// no call waits for it, and a copy that is lost is counted and told, and refuses nothing.
+// no call waits for it, and a copy that is lost is counted and logged, and denies nothing.
 //
 // What that log does not take yet waits in memory, at most maxWaiting bytes of it, also
 // while the log is away; it is sent, in order, when the log is back.
@@ -36,7 +36,7 @@ const (
 	maxWaiting = 4 << 20
 	firstPause = time.Millisecond
 	maxPause   = 100 * time.Millisecond
-	// parting is how long a relay that is closed goes on trying: within what is left of
+	// parting is how long a relay that is closed keeps trying: within what is left of
 	// the 5 s in which a server ends.
 	parting = 200 * time.Millisecond
 )
@@ -132,7 +132,7 @@ func (r *Relay) deliver(entry []byte) bool {
 			return true
 		case errors.Is(err, errTooLong):
 			return false
-		case !r.away && !isBusy(err): // a full queue is no news: it drains
+		case !r.away && !isBusy(err): // a full queue is not worth a warning: it drains
 			r.away = true
 			r.log.Warn("copies of audit events cannot be sent, and wait in memory; the audit log itself goes on", "to", r.Target.Name, "error", err)
 		}

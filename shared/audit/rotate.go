@@ -46,7 +46,7 @@ func rotatedFiles(path string) ([]rotated, error) {
 	return found, nil
 }
 
-// rotate puts the full file aside and starts an empty one; the chain goes on in
+// rotate puts the full file aside and starts an empty one; the chain continues in
 // it. The number is above every number there is, so nothing is overwritten. A
 // crash after the rename is finished by finishRotation. The caller holds the
 // lock.
@@ -70,7 +70,7 @@ func (l *Log) rotate() error {
 	return l.prune()
 }
 
-// finishRotation goes on where a crash left a renamed file and an old head: the
+// finishRotation continues where a crash left a renamed file and an old head: the
 // log is missing and a rotated file is there that the head does not know.
 func (l *Log) finishRotation() error {
 	old, err := rotatedFiles(l.path)

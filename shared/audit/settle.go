@@ -41,7 +41,7 @@ func (l *Log) settle() error {
 	return nil
 }
 
-// adopt takes in what stands behind the recorded end. A crash between line and
+// adopt takes in the lines after the recorded end. A crash between line and
 // head leaves a whole line that continues the chain; a crash within the write
 // leaves a piece of one, whose event was never reported as stored, and which is
 // cut off. Anything else stays for Verify to find.
@@ -65,7 +65,7 @@ func (l *Log) adopt(size int64) error {
 	return l.save(next)
 }
 
-// shrunk goes on after somebody cut the log: seq and hash stay those of the head
+// shrunk continues after somebody cut the log: seq and hash stay those of the head
 // record, so that Verify misses the events. What is left of a line is closed by
 // a newline, so that the next event does not become part of it.
 func (l *Log) shrunk(size int64) error {

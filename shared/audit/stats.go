@@ -13,7 +13,7 @@ import (
 // Outcomes only: its call has an event of its own when it ends.
 type Stats struct {
 	Events     int            `json:"events"`
-	Unreadable int            `json:"unreadable"` // lines that are no events
+	Unreadable int            `json:"unreadable"` // lines that are not events
 	First      time.Time      `json:"first"`
 	Last       time.Time      `json:"last"`
 	Outcomes   map[string]int `json:"outcomes"`

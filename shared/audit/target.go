@@ -72,7 +72,7 @@ func (e Event) severity() int {
 
 // eventOf reads a line that this package wrote.
 func eventOf(line []byte) (e Event) {
-	_ = json.Unmarshal(line, &e) // what is no event has no fields
+	_ = json.Unmarshal(line, &e) // a line that is not an event has no fields
 	return e
 }
 
@@ -103,7 +103,7 @@ func journalEntry(line []byte) []byte {
 	return appendField(b, "MCP_EVENT", string(bytes.TrimSuffix(line, []byte("\n"))))
 }
 
-// appendField appends a field that has a value; one that holds a line end is told with
+// appendField appends a field that has a value; one that holds a line end is written with
 // its length, so that it cannot pass for two.
 func appendField(b []byte, name, value string) []byte {
 	if value == "" {
@@ -118,8 +118,8 @@ func appendField(b []byte, name, value string) []byte {
 	return append(append(b, value...), '\n')
 }
 
-// maxSyslog is the longest text of a message: what rsyslog takes unless told otherwise,
-// less what stands before it.
+// maxSyslog is the longest text of a message: what rsyslog accepts by default,
+// less what precedes it.
 const maxSyslog = 8<<10 - 128
 
 // syslogMessage is a line as syslog(3) writes one to the local socket, which is the form

@@ -12,12 +12,12 @@ type word struct{ text, open, close string }
 // simple is a command without operators, and whether the next one reads what it writes.
 type simple struct {
 	words []word
-	ends  []string // what stood behind each word
+	ends  []string // the text after each word
 	piped bool
 }
 
 // maskLine masks the credentials in a command line, in whatever grammar: those that only the
-// program makes one ("mysql -psecret"), and those behind a telling name.
+// program makes one ("mysql -psecret"), and those after a name that says so.
 func maskLine(s string, depth int) string {
 	if depth == 0 || !strings.ContainsAny(s, " \t\n") {
 		return s
@@ -223,7 +223,7 @@ func (o option) mask(words []word, i int, keep func(int, string), hide func(int)
 	return false
 }
 
-// byPlace masks a word that is a credential by where it stands.
+// byPlace masks a word that is a credential by its position.
 func (o option) byPlace(words []word, i int, keep func(int, string), hide func(int)) bool {
 	t, least := words[i].text, 2
 	switch o.special {
@@ -288,7 +288,7 @@ func bundled(word, flag string) bool {
 	return strings.IndexFunc(word[1:], func(r rune) bool { return r < 'A' || r > 'z' || 'Z' < r && r < 'a' }) < 0
 }
 
-// positional is where the words behind one are that are no options.
+// positional is the indexes of the words after one that are not options.
 func positional(words []word, behind string) (all []int) {
 	from := slices.IndexFunc(words, func(w word) bool { return program(w.text) == behind })
 	for i := from + 1; i < len(words); i++ {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Writer records to a stream, for --audit-log stderr. Its chain begins anew with
+// Writer records to a stream, for --audit-log stderr. Its chain restarts with
 // each process.
 type Writer struct {
 	mu   sync.Mutex

@@ -271,7 +271,7 @@ func readable(dir string) error {
 	return errors.Join(err, f.Close())
 }
 
-// holds says that path is dir, or lies beneath it.
+// holds reports whether path is dir, or under it.
 func holds(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)
@@ -284,7 +284,7 @@ func resolved(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
 	}
-	if up := filepath.Dir(path); up != path { // what is not there yet lies where its directory does
+	if up := filepath.Dir(path); up != path { // a path that does not exist yet is where its directory is
 		return filepath.Join(resolved(up), filepath.Base(path))
 	}
 	return filepath.Clean(path)
@@ -356,7 +356,7 @@ const aModel = "a model"
 const secrets = "secrets (.env files, keys, credential files)"
 
 // reach says in plain words what a model can touch through these tools: what it
-// can read and change, start, and connect to. Of the allowed directories it tells those
+// can read and change, start, and connect to. Of the allowed directories it names those
 // that this user was seen to reach. unheld says that commands are not held to them.
 func (a *app) reach(set *settings.Set, tools []toolkit.Tool, refuses []string, unheld bool) string {
 	has := func(e toolkit.Effect) bool {

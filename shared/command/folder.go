@@ -16,8 +16,8 @@ func CheckUserID(id string) error {
 		"Use letters, digits, - and _, at most 64 of them").With("user-id", id)
 }
 
-// UserFolder is where what is made for a user on a day lies, beneath the first allowed
-// directory and with slashes (document 004).
+// UserFolder is the folder of the files that are made for a user on a day, under the first
+// allowed directory and with slashes (document 004).
 func UserFolder(day time.Time, user string) string {
 	return "output/" + day.Format(time.DateOnly) + "/user_" + user
 }

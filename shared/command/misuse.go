@@ -12,7 +12,7 @@ import (
 	"github.com/multiollama/mcp-server/shared/settings"
 )
 
-// misused is a word of the command line that is none of known.
+// misused is the error of a word on the command line that is not one of known.
 func misused(what, word string, known []string) error {
 	do := "Use one of " + strings.Join(known, ", ")
 	if near := settings.Nearest(word, known); near != "" {
@@ -21,7 +21,7 @@ func misused(what, word string, known []string) error {
 	return fault.New(fault.Misconfigured, what, do)
 }
 
-// noCommand refuses what stands where a command would.
+// noCommand rejects an argument in the place of a command.
 func (a *app) noCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

@@ -4,8 +4,8 @@
 // It refuses to decide about a request: it reads the settings, opens what the
 // server may touch, gives up the rest, and hands over to the server's tools. What
 // serves never writes a host's configuration: install and uninstall are runs of
-// their own, for the person who typed them. On stdout stands nothing but what was
-// asked for; everything else goes to stderr.
+// their own, for the user who typed them. Only the output that was asked for goes to
+// stdout; everything else goes to stderr.
 package command
 
 import (

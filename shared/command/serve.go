@@ -26,7 +26,7 @@ import (
 )
 
 // drain is how long calls that still run may take to end: a server ends within
-// 5 s of being told so.
+// 5 s of being asked to.
 const drain = 4 * time.Second
 
 func (a *app) serveCommand() *cobra.Command {

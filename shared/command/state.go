@@ -75,12 +75,12 @@ func (a *app) own(set *settings.Set) Own {
 	return own
 }
 
-// Holding is the first of dirs in which the state lies. Empty: none.
+// Holding is the first of dirs that contains the state. Empty: none.
 func (o Own) Holding(dirs []string) string {
 	return first(dirs, func(dir string) bool { return o.State != "" && holds(dir, resolved(o.State)) })
 }
 
-// Within is the first of dirs that lies in the state. Empty: none.
+// Within is the first of dirs that is in the state. Empty: none.
 func (o Own) Within(dirs []string) string {
 	return first(dirs, func(dir string) bool { return o.State != "" && holds(resolved(o.State), dir) })
 }
@@ -110,7 +110,7 @@ func first(dirs []string, wanted func(real string) bool) string {
 }
 
 // CheckState is an error where somebody else can have had a hand in a directory of the servers' state,
-// or in what lies directly in it. One that is missing is made by whoever needs it.
+// or in an entry of it. One that is missing is created when it is needed.
 func CheckState(dir string) error {
 	if dir == "" {
 		return nil
@@ -122,7 +122,7 @@ func CheckState(dir string) error {
 	if err != nil {
 		return noState(dir, err)
 	}
-	if err := ours(dir, info); err != nil || !info.IsDir() { // whoever needs a directory says so
+	if err := ours(dir, info); err != nil || !info.IsDir() { // the code that needs a directory reports it
 		return err
 	}
 	entries, err := os.ReadDir(dir)

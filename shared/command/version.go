@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// build is what version tells.
+// build is the output of version.
 type build struct {
 	Name     string `json:"name"`
 	Version  string `json:"version"`

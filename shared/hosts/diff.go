@@ -6,8 +6,8 @@ import (
 )
 
 // Diff is the change of a file as a unified difference with three lines around
-// it; empty: there is none. A change of one entry is one place, so that what is
-// the same before and behind it is all there is to find.
+// it; empty: there is none. A change of one entry is one run of lines, so it is
+// enough to skip the equal lines at both ends.
 func Diff(name string, before, after []byte) string {
 	a, b := lines(before), lines(after)
 	head := 0

@@ -63,7 +63,7 @@ func read(path string) ([]byte, fs.FileInfo, error) {
 var Changed = fault.New(fault.Exists, "the file changed while it was worked on", "Try again")
 
 // Write gives the file another text in one step, or leaves it as it is. It keeps
-// the mode and the owner, and what was there under the name that it tells. A file
+// the mode and the owner, and the old text under the name that it returns. A file
 // that is not what was read any more is [Changed]. Between the last look and the
 // step another program can still write: those who take the same lock cannot.
 func (f File) Write(text []byte, now time.Time) (backup string, err error) {

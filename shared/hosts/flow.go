@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// flow is what stands between two brackets, in JSON with comments or in YAML.
+// flow is the text between two brackets, in JSON with comments or in YAML.
 type flow struct {
 	open, close int // offsets of the brackets
 	items       []item
@@ -21,8 +21,7 @@ type item struct {
 	comma    int // offset of the comma behind it; -1: none
 }
 
-// behind is the offset from which the white space and comments begin that lie
-// before item i.
+// behind is the offset of the white space and comments before item i.
 func (f flow) behind(i int) int {
 	if i == 0 {
 		return f.open + 1
@@ -40,7 +39,7 @@ type layout struct {
 	dense  bool   // no white space at all
 }
 
-// layout follows the last item, or where there is none, the text around.
+// layout follows the last item, or if there is none, the text around.
 func (f flow) layout(text []byte) layout {
 	l := layout{end: lineEnd(text), margin: margin(text, f.open), unit: f.unit}
 	l.indent = l.margin + f.unit
@@ -211,7 +210,7 @@ func comments(text []byte, from, limit int) int {
 }
 
 // indentation is what the first item of a flow that has a line of its own is indented
-// by; two spaces where there is none.
+// by; two spaces if there is none.
 func (f flow) indentation(text []byte) string {
 	outer := margin(text, f.open)
 	i := slices.IndexFunc(f.items, func(it item) bool {

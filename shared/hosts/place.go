@@ -14,14 +14,14 @@ import (
 type place struct {
 	os      string // empty: every system that has no row of its own
 	path    string
-	project bool   // beneath the directory of a project
+	project bool   // under the directory of a project
 	note    string // for people
 }
 
-// everywhere is the os of a row that stands beside those of each system.
+// everywhere is the os of a row that is added to those of each system.
 const everywhere = "any"
 
-// moved says that the directory instead lies where a variable says.
+// moved names a variable with the path to use in place of the directory instead.
 type moved struct{ variable, instead string }
 
 // System is what a place depends on.
@@ -157,7 +157,7 @@ func (s System) home() string { return settings.Home(s.OS, s.Environ) }
 
 func (s System) variable(name string) string { return settings.Lookup(s.OS, s.Environ, name) }
 
-// parent is what lies before the last separator.
+// parent is the path before the last separator.
 func (s System) parent(path string) string {
 	separators := "/"
 	if s.OS == "windows" {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Host is a program that starts MCP servers: where its configuration lies, what
+// Host is a program that starts MCP servers: where its configuration is, what
 // a server looks like in it, and what else one should know. A path that could not
 // be confirmed says so.
 type Host struct {
@@ -17,7 +17,7 @@ type Host struct {
 
 	where  []place
 	dialog string // where to paste the entry, for a host without a file
-	// moved names a variable that says where a directory of where lies instead.
+	// moved names a variable that says with the path of a directory of where.
 	moved  moved
 	shapes []shape              // the first is for a new file
 	head   func(Entry) tree     // members before the entry, in a file of its own
@@ -36,7 +36,7 @@ type Entry struct {
 	Args    []string
 }
 
-// shape is how a file holds servers: beneath which keys, outermost first, and
+// shape is how a file holds servers: under which keys, outermost first, and
 // what one of them is. In a list each has its name as a member.
 type shape struct {
 	under []string

@@ -175,7 +175,7 @@ func takeTOML(text []byte, p pointer) ([]byte, error) {
 	return text, nil
 }
 
-// lineBreakAt is the length of the line end at an offset; 0 where there is none.
+// lineBreakAt is the length of the line end at an offset; 0 if there is none.
 func lineBreakAt(text []byte, at int) int {
 	if at == len(text) {
 		return 0

@@ -19,7 +19,7 @@ type member struct {
 	value any
 }
 
-// nestedIn is value beneath keys.
+// nestedIn is value under keys.
 func nestedIn(keys []string, value any) any {
 	for _, key := range slices.Backward(keys) {
 		value = tree{{key, value}}

@@ -280,7 +280,7 @@ func (pg page) block(name string, value any, column int) string {
 	return withLineEnd(strings.TrimSuffix(lines, "\n"), lineEnd(pg.text))
 }
 
-// colon is the offset of the colon behind a key that stands on one line; -1:
+// colon is the offset of the colon after a key on one line; -1:
 // there is none.
 func (pg page) colon(key *yaml.Node) int {
 	if key == nil {

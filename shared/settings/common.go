@@ -1,7 +1,7 @@
 package settings
 
 // Common are the flags that every server has, in the order of its help. A
-// server puts its own behind them.
+// server adds its own after them.
 func Common() []Flag {
 	return []Flag{
 		{Name: "allow-path", Kind: List, Dir: true, Default: ".",

@@ -36,7 +36,7 @@ type Flag struct {
 	Doc     string // what it means, one line
 	Default string // as one would write it; empty: no value
 	Kind    Kind
-	Choices []string // Choice: all values; Text with Dir: words that are no paths
+	Choices []string // Choice: all values; Text with Dir: words that are not paths
 	Min     int64    // Count, Size: the least value
 	Max     int64    // Count, Size: the greatest value; 0: none
 	Dir     bool     // the value is a path
@@ -46,7 +46,7 @@ type Flag struct {
 	Variable string
 }
 
-// Shape is what stands behind the flag in a usage line: "DIR", "N/DURATION",
+// Shape is the value of the flag in a usage line: "DIR", "N/DURATION",
 // "both|text"; empty for a Bool.
 func (f Flag) Shape() string {
 	switch {
@@ -75,7 +75,7 @@ type rate struct {
 }
 
 // parse gives the typed value of words, of which there is at least one. ok is
-// false when they are no such value; wanted then says what would be.
+// false if they are not a valid value; wanted then says what would be.
 func (f Flag) parse(words []string) (v any, wanted string, ok bool) {
 	last := words[len(words)-1]
 	switch f.Kind {
