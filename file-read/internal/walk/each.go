@@ -59,6 +59,7 @@ type crew[R any] struct {
 	ahead      int      // sum of the weights in the list
 	delivered  int
 	delivering bool // one goroutine delivers results
+	free       []*unit[R]
 
 	ended   bool // no more is to be done
 	stopped bool // because deliver returned false
@@ -207,7 +208,6 @@ func (c *crew[R]) workOn(ctx context.Context, u *unit[R]) {
 	}
 	defer dir.release()
 	u.dir = nil
-	u.results = make([]R, 0, len(u.entries))
 	for _, e := range u.entries {
 		if ctx.Err() != nil {
 			return
@@ -263,8 +263,8 @@ func (c *crew[R]) list(ctx context.Context, d *cursor[R], scratch []confine.Entr
 // push gives a directory its place on the stack and in the list, within outer if
 // that is not nil.
 func (c *crew[R]) push(d *cursor[R], place int, outer *cursor[R]) {
-	d.end = &unit[R]{}
-	d.start = &unit[R]{weight: 1, next: d.end}
+	d.start, d.end = c.newUnit(), c.newUnit()
+	d.start.weight, d.start.next = 1, d.end
 	d.last = d.start
 	if outer == nil {
 		c.head, c.ahead = d.start, 1
@@ -277,6 +277,17 @@ func (c *crew[R]) push(d *cursor[R], place int, outer *cursor[R]) {
 			low.in.shut()
 		}
 	}
+}
+
+// newUnit is an empty unit, one that was delivered if there is one.
+func (c *crew[R]) newUnit() *unit[R] {
+	n := len(c.free)
+	if n == 0 {
+		return &unit[R]{}
+	}
+	u := c.free[n-1]
+	c.free = c.free[:n-1]
+	return u
 }
 
 // insert puts units, linked from first to last, where those of d end so far. What was
@@ -354,7 +365,8 @@ func (c *crew[R]) takeFrom(i int) (*unit[R], *cursor[R]) {
 			}
 		}
 	}
-	u := &unit[R]{in: d.in, entries: d.rest[:n], weight: n}
+	u := c.newUnit()
+	u.in, u.entries, u.weight = d.in, d.rest[:n], n
 	d.rest = d.rest[taken:]
 	u.dir = d.lend()
 	c.insert(d, u, u)
@@ -375,8 +387,7 @@ func (d *cursor[R]) lend() *shared {
 }
 
 // handOver delivers what is done at the front of the list, unless another goroutine
-// does so, which then delivers this too, and wakes those that wait. The lock is not held
-// during a delivery, nor if deliver panics.
+// does so, which then delivers this too, and wakes those that wait.
 func (c *crew[R]) handOver(ctx context.Context) {
 	defer c.wake.Broadcast()
 	if c.delivering {
@@ -388,21 +399,27 @@ func (c *crew[R]) handOver(ctx context.Context) {
 		c.head = u.next
 		c.ahead -= u.weight
 		c.skipped.add(u.skipped)
-		if len(u.results) == 0 {
-			continue
-		}
-		c.delivered += len(u.results)
-		c.mu.Unlock()
-		more := true
-		for i := 0; more && i < len(u.results); i++ {
-			e := &u.entries[i]
-			more = ctx.Err() == nil && c.deliver(File{Name: e.Name, Type: e.Type, Depth: u.in.depth, in: u.in}, u.results[i])
-		}
-		c.mu.Lock()
-		if !more {
+		if len(u.results) > 0 && !c.deliverUnit(ctx, u) {
 			c.ended, c.stopped = true, ctx.Err() == nil
 			c.cancel()
 		}
+		clear(u.results)
+		*u = unit[R]{results: u.results[:0]}
+		c.free = append(c.free, u)
 	}
 	c.delivering = false
+}
+
+// deliverUnit delivers the results of a unit and reports whether more are wanted. The
+// lock is not held during a delivery, nor if deliver panics.
+func (c *crew[R]) deliverUnit(ctx context.Context, u *unit[R]) (more bool) {
+	c.delivered += len(u.results)
+	c.mu.Unlock()
+	more = true
+	for i := 0; more && i < len(u.results); i++ {
+		e := &u.entries[i]
+		more = ctx.Err() == nil && c.deliver(File{Name: e.Name, Type: e.Type, Depth: u.in.depth, in: u.in}, u.results[i])
+	}
+	c.mu.Lock()
+	return more
 }
