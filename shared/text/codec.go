@@ -65,6 +65,10 @@ func (e Encoding) Exact(b []byte) bool {
 	return err == nil && bytes.Equal(again, b)
 }
 
+// NewDecoder decodes as far as there is room, so that a caller knows which bytes are which
+// characters. It keeps no byte-order mark apart. UTF-8 needs none, and has none.
+func (e Encoding) NewDecoder() transform.Transformer { return e.scheme.codec.NewDecoder() }
+
 // NewReader decodes a stream to UTF-8, without its byte-order mark. Bytes that
 // mean no character become U+FFFD, so it is for reading and searching, never
 // for writing back. Memory is constant.
