@@ -138,7 +138,8 @@ func (r *Roots) absolute(dir string) string {
 
 func (r *Roots) openOne(dir string, guarded []string) (*root, error) {
 	refuse := func(why string, err error) error {
-		return fault.New(fault.Misconfigured, "the allowed directory "+shown(dir)+" "+why, "Correct --allow-path").With("path", dir).Because(err)
+		return fault.New(fault.Misconfigured, "the allowed directory "+shown(dir)+" "+why,
+			"Correct --allow-path").With("path", dir).Because(err)
 	}
 	abs := r.absolute(dir)
 	if abs == "" {

@@ -56,7 +56,10 @@ func newRules(o Options, home string) (rules, error) {
 	for _, set := range []struct {
 		into *glob.Pattern
 		from []string
-	}{{&r.names, d.names}, {&r.inside, d.inside}, {&r.hosts, d.hosts}, {&r.secrets, d.secrets}, {&r.places, d.places}, {&r.except, d.except}} {
+	}{
+		{&r.names, d.names}, {&r.inside, d.inside}, {&r.hosts, d.hosts},
+		{&r.secrets, d.secrets}, {&r.places, d.places}, {&r.except, d.except},
+	} {
 		p, err := glob.CompileFoldAny(set.from...)
 		if err != nil {
 			return rules{}, fault.New(fault.Misconfigured, "the deny patterns cannot be read", "Correct --deny-path").Because(err)

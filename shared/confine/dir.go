@@ -189,7 +189,8 @@ func (d *Dir) Link(name string) (string, error) {
 	}
 	text, err := use(&d.self, func(fd descriptor) (string, error) { return linkOf(fd, name) })
 	if errors.Is(err, errNoLink) {
-		return "", fault.New(fault.ParamInvalid, shown(p.words)+" is not a symbolic link", "List the directory again").With("path", p.words).Because(err)
+		return "", fault.New(fault.ParamInvalid, shown(p.words)+" is not a symbolic link",
+			"List the directory again").With("path", p.words).Because(err)
 	}
 	if err != nil {
 		return "", p.explainEntry(err)

@@ -77,7 +77,8 @@ func (p Path) ChildAs(name string, kind Type) (Path, error) {
 	real := path.Join(e.root.base, e.full())
 	for _, one := range e.roots.list {
 		if sameHostName(one.real, real) {
-			return Path{}, fault.New(fault.Forbidden, shown(e.words)+" is an allowed directory of its own", "Leave it and what it is in where they are").
+			return Path{}, fault.New(fault.Forbidden, shown(e.words)+" is an allowed directory of its own",
+				"Leave it and what it is in where they are").
 				With("path", e.words)
 		}
 	}

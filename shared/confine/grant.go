@@ -87,7 +87,8 @@ func (g *Grant) UnmarshalText(text []byte) error {
 		err = os.ErrNotExist
 	}
 	if err != nil {
-		return fault.New(fault.OutsideAllowed, shown(name)+" was moved, removed or replaced", "Start the command again").With("path", name).Because(err)
+		return fault.New(fault.OutsideAllowed, shown(name)+" was moved, removed or replaced",
+			"Start the command again").With("path", name).Because(err)
 	}
 	*g = *again
 	return nil
@@ -152,7 +153,8 @@ var errGuarded = errors.New("a symbolic link inside a directory that commands ma
 
 func whyUnresolved(err error) string {
 	if err == errGuarded {
-		return "leads through a symbolic link inside an allowed directory, where a command can change it; name the target of the link instead"
+		return "leads through a symbolic link inside an allowed directory," +
+			" where a command can change it; name the target of the link instead"
 	}
 	return "does not exist or cannot be reached"
 }

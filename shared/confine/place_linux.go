@@ -42,13 +42,15 @@ func errorOf(e unix.Errno) error {
 // openWithin and fstatat are for what is local. openWithin crosses no mount.
 func (place) openWithin(d descriptor, name *byte, flags int) (descriptor, error) {
 	how := unix.OpenHow{Flags: uint64(flags), Resolve: unix.RESOLVE_NO_XDEV}
-	fd, _, e := unix.RawSyscall6(unix.SYS_OPENAT2, uintptr(d), uintptr(unsafe.Pointer(name)), uintptr(unsafe.Pointer(&how)), unsafe.Sizeof(how), 0, 0)
+	fd, _, e := unix.RawSyscall6(unix.SYS_OPENAT2, uintptr(d),
+		uintptr(unsafe.Pointer(name)), uintptr(unsafe.Pointer(&how)), unsafe.Sizeof(how), 0, 0)
 	return int(fd), errorOf(e)
 }
 
 func (place) fstatat(d descriptor, name *byte, s *Stamp) (mode uint32, err error) {
 	var st unix.Stat_t
-	_, _, e := unix.RawSyscall6(unix.SYS_NEWFSTATAT, uintptr(d), uintptr(unsafe.Pointer(name)), uintptr(unsafe.Pointer(&st)), unix.AT_SYMLINK_NOFOLLOW, 0, 0)
+	_, _, e := unix.RawSyscall6(unix.SYS_NEWFSTATAT, uintptr(d),
+		uintptr(unsafe.Pointer(name)), uintptr(unsafe.Pointer(&st)), unix.AT_SYMLINK_NOFOLLOW, 0, 0)
 	*s = stampFrom(&st)
 	return st.Mode, errorOf(e)
 }

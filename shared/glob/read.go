@@ -17,7 +17,8 @@ func expand(pattern string) ([]string, error) {
 	case pattern == "":
 		return nil, bad("the pattern is empty", "Use ** to match everything")
 	case len(pattern) > MaxPattern:
-		return nil, fault.New(fault.ParamInvalid, "the pattern is longer than 4096 bytes", "Use a shorter pattern").With("limit", MaxPattern)
+		return nil, fault.New(fault.ParamInvalid, "the pattern is longer than 4096 bytes",
+			"Use a shorter pattern").With("limit", MaxPattern)
 	case !utf8.ValidString(pattern):
 		return nil, bad("the pattern is not valid UTF-8", "Use ? for a byte that is not text")
 	}

@@ -499,7 +499,8 @@ func taken(p confine.Path, cause error) error {
 }
 
 func readOnly(p confine.Path) error {
-	return fault.New(fault.PermissionDenied, shown(p)+" is read-only", "Leave it as it is, or ask the person it belongs to to make it writable").
+	return fault.New(fault.PermissionDenied, shown(p)+" is read-only",
+		"Leave it as it is, or ask the person it belongs to to make it writable").
 		With("path", p.String())
 }
 
@@ -515,23 +516,27 @@ func cannotKeep(p confine.Path, what string, cause error) error {
 
 // restless refuses a file that was another at every try.
 func restless(p confine.Path) error {
-	return fault.New(fault.Unavailable, shown(p)+" is being changed by another program all the time", "Try again later").With("path", p.String())
+	return fault.New(fault.Unavailable, shown(p)+" is being changed by another program all the time",
+		"Try again later").With("path", p.String())
 }
 
 func tooLarge(p confine.Path, size int64) error {
 	if size <= MaxBytes {
 		return nil
 	}
-	return fault.New(fault.LimitReached, fmt.Sprintf("the content of %s has %d bytes, more than the %d that are changed at once", shown(p), size, MaxBytes),
+	return fault.New(fault.LimitReached,
+		fmt.Sprintf("the content of %s has %d bytes, more than the %d that are changed at once", shown(p), size, MaxBytes),
 		"Split it into several files").With("path", p.String()).With("limit_bytes", MaxBytes)
 }
 
 func isSpecial(p confine.Path) error {
-	return fault.New(fault.ParamInvalid, shown(p)+" is neither a file nor a directory nor a link", "Leave it and what it is in as they are").
+	return fault.New(fault.ParamInvalid, shown(p)+" is neither a file nor a directory nor a link",
+		"Leave it and what it is in as they are").
 		With("path", p.String()).With("type", confine.Other.String())
 }
 
 func isMount(p confine.Path) error {
-	return fault.New(fault.Forbidden, shown(p)+" is on another file system than the directory it is in", "Leave it and what it is in where they are").
+	return fault.New(fault.Forbidden, shown(p)+" is on another file system than the directory it is in",
+		"Leave it and what it is in where they are").
 		With("path", p.String())
 }

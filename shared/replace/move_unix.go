@@ -98,7 +98,8 @@ func (m *moving) once(ctx context.Context) (res MoveResult, err error) {
 	case !m.o.Overwrite:
 		return res, taken(m.to.path, nil)
 	case src.Type != confine.File || dst.Type != confine.File:
-		return res, fault.New(fault.ParamInvalid, "only a regular file can take the place of another, and "+shown(m.to.path)+" is there already",
+		return res, fault.New(fault.ParamInvalid,
+			"only a regular file can take the place of another, and "+shown(m.to.path)+" is there already",
 			"Choose another name, or move what is there first")
 	default:
 		res.Replaced = true
@@ -122,7 +123,8 @@ func (m *moving) once(ctx context.Context) (res MoveResult, err error) {
 // sameThing tells two names of one file from two spellings of one name, of which a file
 // system that ignores case takes the new one when it is renamed.
 func (m *moving) sameThing() error {
-	sameInode := fault.New(fault.ParamInvalid, shown(m.to.path)+" is another name (hard link) of the file that is to be moved there", "Remove one of the two names instead")
+	sameInode := fault.New(fault.ParamInvalid, shown(m.to.path)+" is another name (hard link) of the file that is to be moved there",
+		"Remove one of the two names instead")
 	a, err := m.from.key()
 	b, err2 := m.to.key()
 	if err := errors.Join(err, err2); err != nil || a.dev != b.dev || a.ino != b.ino {
@@ -149,7 +151,8 @@ func (m *moving) directory(ctx context.Context) error {
 	}
 	t, err := m.from.openTree(ctx, walkOptions{paths: []confine.Path{m.from.real, m.to.real}, rules: m.from.rules, never: never})
 	if errors.Is(err, errMet) {
-		return fault.New(fault.ParamInvalid, "a directory cannot be moved into itself, to "+shown(m.to.path), "Choose a destination outside of it")
+		return fault.New(fault.ParamInvalid, "a directory cannot be moved into itself, to "+shown(m.to.path),
+			"Choose a destination outside of it")
 	}
 	if err != nil {
 		return err
@@ -189,7 +192,8 @@ func (m *moving) refusal(err error) error {
 	case unix.ENOENT: // the directory was removed under the destination, or the entry is gone
 		var st unix.Stat_t
 		if failed := unix.Fstat(m.to.fd, &st); failed != nil || st.Nlink == 0 {
-			return errors.Join(failed, fault.New(fault.NotFound, "the directory of "+shown(m.to.path)+" has been removed", "List what is there").
+			return errors.Join(failed, fault.New(fault.NotFound, "the directory of "+shown(m.to.path)+" has been removed",
+				"List what is there").
 				With("path", m.to.path.String()).Because(err))
 		}
 		return errOutrun
@@ -389,12 +393,14 @@ func (m *moving) overOld(src, old *original) error {
 }
 
 func acrossFileSystems(p confine.Path, cause error) error {
-	return fault.New(fault.Unavailable, shown(p)+" cannot be moved in one step: the destination is on another file system", "Make the directory there and move the files one by one").
+	return fault.New(fault.Unavailable, shown(p)+" cannot be moved in one step: the destination is on another file system",
+		"Make the directory there and move the files one by one").
 		With("path", p.String()).Because(cause)
 }
 
 // cannotMove refuses where the file system offers no way that overwrites nothing.
 func cannotMove(p confine.Path, cause error) error {
-	return fault.New(fault.Unavailable, "the file system of "+shown(p)+" cannot move it without a risk to what another program puts there", "Leave it where it is").
+	return fault.New(fault.Unavailable, "the file system of "+shown(p)+" cannot move it without a risk to what another program puts there",
+		"Leave it where it is").
 		With("path", p.String()).Because(cause)
 }

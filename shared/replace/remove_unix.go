@@ -190,7 +190,8 @@ func (e *entry) keepAside(dir int, name string) error {
 	if err := e.renameNew(dir, name, aside); err != nil {
 		return err
 	}
-	return fault.New(fault.Unavailable, shown(e.path)+" is being changed by other programs; one version of it is beside it now, under another name",
+	return fault.New(fault.Unavailable,
+		shown(e.path)+" is being changed by other programs; one version of it is beside it now, under another name",
 		"Compare both, then try again").With("path", e.path.String()).With("kept_as", aside).With("changed", true)
 }
 
@@ -291,7 +292,8 @@ func (e *entry) removeTree(ctx context.Context, look func(*confine.Dir, Tree) er
 	if failed := e.putIn(draft); removed == 0 || failed != nil {
 		return errors.Join(failed, err)
 	}
-	return fault.New(fault.Unavailable, fmt.Sprintf("%d entries of %s have been removed, then one could not be; the rest is where it was", removed, shown(e.path)),
+	return fault.New(fault.Unavailable,
+		fmt.Sprintf("%d entries of %s have been removed, then one could not be; the rest is where it was", removed, shown(e.path)),
 		"Look at what is there now, then try again").With("path", e.path.String()).With("changed", true).Because(err)
 }
 
@@ -358,7 +360,8 @@ func sweep(ctx context.Context, p confine.Path, dir int) (removed int, err error
 		return 0, nil // whoever writes there now could be using what looks left over
 	}
 	if err != nil {
-		return 0, fault.New(fault.Unavailable, "the directory "+shown(p)+" cannot be locked, so that what is left over cannot be told from what is in use",
+		return 0, fault.New(fault.Unavailable,
+			"the directory "+shown(p)+" cannot be locked, so that what is left over cannot be told from what is in use",
 			"Remove files called "+draftPrefix+"… by hand when no server runs").With("path", p.String()).Because(err)
 	}
 	names, err := namesOf(dir, 0)

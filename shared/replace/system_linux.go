@@ -293,6 +293,7 @@ func (m *moving) leave(d *draft, src, old *original) error {
 }
 
 func copiedWhileWritten(p confine.Path) error {
-	return fault.New(fault.Unavailable, shown(p)+" was changed while it was copied to another file system; it is where it was", "Try again later").
+	return fault.New(fault.Unavailable, shown(p)+" was changed while it was copied to another file system; it is where it was",
+		"Try again later").
 		With("path", p.String())
 }

@@ -126,7 +126,8 @@ func (t *tree) walk(ctx context.Context, o walkOptions) error {
 		if err == nil && next != nil && len(way) > maxDepth {
 			_ = unix.Close(next.fd)
 			p := firstOf(o.paths)
-			err = fault.New(fault.LimitReached, fmt.Sprintf("the directory %s is nested more than %d levels deep", shown(p), maxDepth), "Take the innermost directories first").
+			err = fault.New(fault.LimitReached, fmt.Sprintf("the directory %s is nested more than %d levels deep", shown(p), maxDepth),
+				"Take the innermost directories first").
 				With("path", p.String()).With("limit_levels", maxDepth)
 		}
 		if err != nil {
@@ -158,7 +159,8 @@ func (t *tree) visit(l *level, name string, o walkOptions) (*level, error) {
 	switch kind := typeOf(m.kind); {
 	case len(t.marks) >= maxEntries:
 		dir := firstOf(o.paths)
-		return nil, fault.New(fault.LimitReached, fmt.Sprintf("there are more than %d entries beneath %s", maxEntries, shown(dir)), "Take parts of it one by one").
+		return nil, fault.New(fault.LimitReached, fmt.Sprintf("there are more than %d entries beneath %s", maxEntries, shown(dir)),
+			"Take parts of it one by one").
 			With("path", dir.String()).With("limit_entries", maxEntries)
 	case m.dev != t.version.dev:
 		return nil, isMount(p)
@@ -202,7 +204,8 @@ func judged(above []confine.Path, name string, kind confine.Type, rules *Rules) 
 	for i, dir := range above {
 		p, err := dir.ChildAs(name, kind)
 		if errors.Is(err, fault.OutsideAllowed) { // does not name the entry: no listing does
-			return nil, fault.New(fault.OutsideAllowed, "the directory "+shown(above[0])+" holds entries that this server's configuration denies",
+			return nil, fault.New(fault.OutsideAllowed,
+				"the directory "+shown(above[0])+" holds entries that this server's configuration denies",
 				"Leave it, or ask the person who runs this server").With("path", above[0].String()).With("denied", true)
 		}
 		if err == nil && rules != nil {

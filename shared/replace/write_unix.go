@@ -92,7 +92,8 @@ func (w *Writer) Replace(ctx context.Context, p confine.Path, content []byte, o 
 	if o.ExpectedSHA256 != "" {
 		want, err := hex.DecodeString(o.ExpectedSHA256)
 		if err != nil || len(want) != sha256.Size {
-			return Result{}, fault.New(fault.ParamMalformed, "the expected SHA-256 is not 64 hexadecimal digits", "Give the sha256 that reading the file has answered")
+			return Result{}, fault.New(fault.ParamMalformed, "the expected SHA-256 is not 64 hexadecimal digits",
+				"Give the sha256 that reading the file has answered")
 		}
 		return w.Update(ctx, p, func(old []byte, _ confine.Info) ([]byte, error) {
 			if have := sha256.Sum256(old); string(have[:]) != string(want) {
