@@ -9,8 +9,8 @@ import (
 )
 
 // parallel runs do for the jobs that next returns, as many at a time as workers, and
-// passes the results to take in the order of the jobs. It is never more than 2*workers
-// jobs ahead. When take returns false, or ctx ends, the context of the running jobs ends
+// passes the results to take in the order of the jobs. Jobs begin in their order, never
+// more than 2*workers ahead. When take returns false, or ctx ends, the context of the running jobs ends
 // and no further result is taken; when parallel returns, nothing is running. A panic of
 // a job is raised again here.
 func parallel[J, R any](ctx context.Context, workers int, next func() (J, bool), do func(context.Context, J) R, take func(R) bool) {
@@ -18,35 +18,43 @@ func parallel[J, R any](ctx context.Context, workers int, next func() (J, bool),
 		result   R
 		panicked any
 	}
+	type task struct {
+		job  J
+		done chan outcome
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel()
-	slots := make(chan struct{}, workers)
-	var waiting []chan outcome
+	tasks := make(chan task, 2*workers)
+	defer close(tasks)
+	for range workers {
+		running.Go(func() {
+			for t := range tasks {
+				func() {
+					var o outcome
+					defer func() {
+						o.panicked = recover()
+						t.done <- o
+					}()
+					o.result = do(ctx, t.job)
+				}()
+			}
+		})
+	}
+	var waiting []task
 	for more := true; ; {
 		for more && len(waiting) < 2*workers {
-			var job J
-			if job, more = next(); !more {
-				break
+			t := task{done: make(chan outcome, 1)}
+			if t.job, more = next(); more {
+				waiting = append(waiting, t)
+				tasks <- t
 			}
-			done := make(chan outcome, 1)
-			waiting = append(waiting, done)
-			running.Go(func() {
-				slots <- struct{}{}
-				var o outcome
-				defer func() {
-					o.panicked = recover()
-					done <- o
-					<-slots
-				}()
-				o.result = do(ctx, job)
-			})
 		}
 		if len(waiting) == 0 {
 			return
 		}
-		o := <-waiting[0]
+		o := <-waiting[0].done
 		waiting = waiting[1:]
 		if o.panicked != nil {
 			panic(o.panicked)
