@@ -186,13 +186,3 @@ func misread(s *output.Store, i output.Info) string {
 	}
 	return ""
 }
-
-// waitFor gives up only when nobody could wait any longer.
-func waitFor(t *testing.T, done func() bool) {
-	t.Helper()
-	for begin := time.Now(); !done(); time.Sleep(time.Millisecond) {
-		if time.Since(begin) > 30*time.Second {
-			t.Fatal("it never came")
-		}
-	}
-}

@@ -95,28 +95,6 @@ func (j *jobs) result(id string) (Result, error) {
 	return Result{Record: found.Record}, err
 }
 
-// await looks again and again: the job is another process's, and may be an earlier server's.
-func (j *jobs) await(ctx context.Context, id string, patience time.Duration) (Result, error) {
-	limit := time.NewTimer(patience)
-	defer limit.Stop()
-	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
-		r, err := j.result(id)
-		if err != nil || r.State != Running {
-			return r, err
-		}
-		again := time.NewTimer(pause)
-		select {
-		case <-again.C:
-		case <-limit.C:
-			again.Stop()
-			return r, nil
-		case <-ctx.Done():
-			again.Stop()
-			return Result{}, ctx.Err()
-		}
-	}
-}
-
 // prune removes the oldest records of jobs that have ended, if there are too many of them in all projects, and what is no
 // record of ours.
 func (j *jobs) prune() {

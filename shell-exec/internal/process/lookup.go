@@ -73,16 +73,31 @@ func (r *Runner) Stored(ctx context.Context) error {
 
 // Await is Get, once the execution has ended or for so long as it has not. The end of ctx ends the waiting only.
 func (r *Runner) Await(ctx context.Context, id string, patience time.Duration) (Result, error) {
-	e := r.find(id)
-	if e == nil {
-		job, err := r.jobs.await(ctx, id, patience)
-		if errors.Is(err, fault.NotFound) {
-			return r.elsewhere(id)
-		}
-		return job, err
-	}
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
+	e := r.find(id)
+	if e == nil {
+		// A job is another process's, and may be an earlier server's: look again until it has ended.
+		for pause := 10 * time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
+			job, err := r.jobs.result(id)
+			switch {
+			case errors.Is(err, fault.NotFound):
+				return r.elsewhere(id)
+			case err != nil || job.State != Running:
+				return job, err
+			}
+			again := time.NewTimer(pause)
+			select {
+			case <-again.C:
+			case <-limit.C:
+				again.Stop()
+				return job, nil
+			case <-ctx.Done():
+				again.Stop()
+				return Result{}, ctx.Err()
+			}
+		}
+	}
 	select {
 	case <-e.done:
 	case <-limit.C:

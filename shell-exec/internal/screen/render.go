@@ -208,7 +208,7 @@ func (r *renderer) controlSequence(b byte) {
 	if r.middle != 0 || r.prefix != 0 && (r.prefix != '?' || b != 'J' && b != 'K') {
 		return
 	}
-	n := r.param(0, 1)
+	n, mode, line := r.param(0, 1), r.param(0, 0), r.rows[r.y]
 	switch b {
 	case 'A':
 		r.up(n)
@@ -234,14 +234,7 @@ func (r *renderer) controlSequence(b byte) {
 		r.escapeSequence('7')
 	case 'u':
 		r.escapeSequence('8')
-	default:
-		r.edit(b, n)
-	}
-}
 
-func (r *renderer) edit(b byte, n int) {
-	line, mode := r.rows[r.y], r.param(0, 0)
-	switch b {
 	case 'J': // from the cursor to the end, from the beginning of the page to the cursor, or the page
 		switch mode {
 		case 0:

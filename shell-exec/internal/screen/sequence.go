@@ -152,9 +152,7 @@ func (s *Screen) controlSequence(b byte) {
 			}
 		}
 	case s.prefix == 0:
-		if !s.moveSequence(b) && !s.editSequence(b) {
-			s.otherSequence(b)
-		}
+		s.plainSequence(b)
 	case s.prefix == '?':
 		switch b {
 		case 'h', 'l':
@@ -173,8 +171,10 @@ func (s *Screen) controlSequence(b byte) {
 	}
 }
 
-func (s *Screen) moveSequence(b byte) bool {
+// plainSequence handles a CSI without a prefix: what moves the cursor, what edits, and the rest.
+func (s *Screen) plainSequence(b byte) {
 	n := s.param(0, 1)
+	r, x, width, back := &s.rows[s.y], s.edge(), s.size.Width, s.pen.back
 	switch b {
 	case 'A':
 		s.up(n)
@@ -202,25 +202,7 @@ func (s *Screen) moveSequence(b byte) bool {
 		s.goTo(n, s.x+1)
 	case 'e':
 		s.move(s.x, s.y+n)
-	default:
-		return false
-	}
-	return true
-}
 
-// edge is the column from which on a row is erased or moved: none while the cursor
-// waits to wrap, or grep's colours would cost the last character of a full row.
-func (s *Screen) edge() int {
-	if s.wrapNext {
-		return s.size.Width
-	}
-	return s.x
-}
-
-func (s *Screen) editSequence(b byte) bool {
-	n := s.param(0, 1)
-	r, x, width, back := &s.rows[s.y], s.edge(), s.size.Width, s.pen.back
-	switch b {
 	case '@':
 		r.insert(x, n, width, back)
 	case 'J':
@@ -245,51 +227,7 @@ func (s *Screen) editSequence(b byte) bool {
 		s.lower(s.top, n)
 	case 'X':
 		r.erase(x, min(x+n, width), width, back)
-	default:
-		return false
-	}
-	return true
-}
 
-func (s *Screen) eraseDisplay(n int) {
-	switch n {
-	case 0:
-		if s.x == 0 && s.y == 0 {
-			s.eraseScreen()
-			return
-		}
-		s.eraseLine(0)
-		s.eraseRows(s.y+1, s.size.Height)
-	case 1:
-		s.eraseRows(0, s.y)
-		s.eraseLine(1)
-	case 2:
-		s.eraseScreen()
-	case 3:
-		if !s.alternate {
-			h := &s.history
-			h.first = h.next()
-			h.ring, h.start, h.count, h.bytes = nil, 0, 0, 0
-		}
-	}
-}
-
-func (s *Screen) eraseLine(n int) {
-	from, to := s.edge(), s.size.Width
-	switch n {
-	case 0:
-	case 1:
-		from, to = 0, s.x+1
-	case 2:
-		from = 0
-	default:
-		return
-	}
-	s.rows[s.y].erase(from, to, s.size.Width, s.pen.back)
-}
-
-func (s *Screen) otherSequence(b byte) {
-	switch b {
 	case 'c':
 		if s.param(0, 0) == 0 {
 			s.reply(primaryAttributes)
@@ -328,6 +266,52 @@ func (s *Screen) otherSequence(b byte) {
 			s.reply(fmt.Sprintf("\x1b[8;%d;%dt", s.size.Height, s.size.Width))
 		}
 	}
+}
+
+// edge is the column from which on a row is erased or moved: none while the cursor
+// waits to wrap, or grep's colours would cost the last character of a full row.
+func (s *Screen) edge() int {
+	if s.wrapNext {
+		return s.size.Width
+	}
+	return s.x
+}
+
+func (s *Screen) eraseDisplay(n int) {
+	switch n {
+	case 0:
+		if s.x == 0 && s.y == 0 {
+			s.eraseScreen()
+			return
+		}
+		s.eraseLine(0)
+		s.eraseRows(s.y+1, s.size.Height)
+	case 1:
+		s.eraseRows(0, s.y)
+		s.eraseLine(1)
+	case 2:
+		s.eraseScreen()
+	case 3:
+		if !s.alternate {
+			h := &s.history
+			h.first = h.next()
+			h.ring, h.start, h.count, h.bytes = nil, 0, 0, 0
+		}
+	}
+}
+
+func (s *Screen) eraseLine(n int) {
+	from, to := s.edge(), s.size.Width
+	switch n {
+	case 0:
+	case 1:
+		from, to = 0, s.x+1
+	case 2:
+		from = 0
+	default:
+		return
+	}
+	s.rows[s.y].erase(from, to, s.size.Width, s.pen.back)
 }
 
 // primaryAttributes says: a VT220 with colours.

@@ -26,32 +26,22 @@ func openLine(open func() (sandbox.Terminal, error), size screen.Size) (*line, *
 		return nil, nil, fault.New(fault.Unavailable, "this machine has no terminal to give", "Close terminals, or mount /dev/pts").Because(err)
 	}
 	// Asking it for its name has made our end a blocking one, for which there are no deadlines.
-	theirs := made.Theirs
-	file, err := unblocked(made.Ours)
+	fd, err := unix.FcntlInt(made.Ours.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	_ = made.Ours.Close()
 	if err != nil {
-		_ = theirs.Close()
+		_ = made.Theirs.Close()
 		return nil, nil, fault.From(err)
 	}
-	l := &line{file}
+	if err = unix.SetNonblock(fd, true); err != nil {
+		_, _ = unix.Close(fd), made.Theirs.Close()
+		return nil, nil, fault.From(err)
+	}
+	l := &line{os.NewFile(uintptr(fd), made.Ours.Name())}
 	if err := l.resize(size); err != nil {
-		_ = theirs.Close()
-		_ = file.Close()
+		_, _ = l.close(), made.Theirs.Close()
 		return nil, nil, err
 	}
-	return l, theirs, nil
-}
-
-func unblocked(f *os.File) (*os.File, error) {
-	defer f.Close()
-	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
-	}
-	if err := unix.SetNonblock(fd, true); err != nil {
-		_ = unix.Close(fd)
-		return nil, err
-	}
-	return os.NewFile(uintptr(fd), f.Name()), nil
+	return l, made.Theirs, nil
 }
 
 // control runs ask with the descriptor, which stays open meanwhile.
