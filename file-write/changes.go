@@ -49,7 +49,8 @@ type changeOut struct {
 func (w *writer) listChanges(ctx context.Context, in changesIn) (changesOut, error) {
 	since, ok := command.Moment(in.Since, time.Now())
 	if !ok {
-		return changesOut{}, fault.New(fault.ParamMalformed, "since is no time", "Write 2h, 2026-01-31 or 2026-01-31T12:00:00Z").With("parameter", "since")
+		return changesOut{}, fault.New(fault.ParamMalformed, "since is no time", "Write 2h, 2026-01-31 or 2026-01-31T12:00:00Z").
+			With("parameter", "since")
 	}
 	roots, err := w.scope.Roots(ctx)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 var editSpec = toolkit.Spec{
 	Name:  "edit_file",
 	Title: "Edit a file",
-	Doc: "Replace text in a file: old_string by new_string, literally, where it stands exactly once; or several edits in order, all or none. " +
-		"Encoding and line ends stay; \\n matches any line end.",
+	Doc: "Replace text in a file: old_string by new_string, literally, where it stands exactly once; " +
+		"or several edits in order, all or none. Encoding and line ends stay; \\n matches any line end.",
 	Toolset:     "edit",
 	Effect:      toolkit.Writes,
 	Destructive: true,
@@ -89,7 +89,8 @@ func (w *writer) edit(ctx context.Context, in editIn) (editOut, error) {
 // list returns the edits that the client gave in one of the two ways.
 func (in editIn) list() ([]edit.Edit, error) {
 	missing := func(name string) error {
-		return fault.New(fault.ParamMissing, "the parameter "+name+" is missing", "Give old_string and new_string, or edits").With("parameter", name)
+		return fault.New(fault.ParamMissing, "the parameter "+name+" is missing", "Give old_string and new_string, or edits").
+			With("parameter", name)
 	}
 	single := in.Old != nil || in.New != nil || in.All || in.Count != 0
 	switch {
@@ -106,7 +107,8 @@ func (in editIn) list() ([]edit.Edit, error) {
 	edits := make([]edit.Edit, len(in.Edits))
 	for i, e := range in.Edits {
 		if e.Old == e.New {
-			return nil, fault.New(fault.ParamInvalid, "old_string and new_string are the same", "Leave out an edit that changes nothing").With("edit", i+1)
+			return nil, fault.New(fault.ParamInvalid, "old_string and new_string are the same", "Leave out an edit that changes nothing").
+				With("edit", i+1)
 		}
 		edits[i] = edit.Edit(e)
 	}

@@ -14,9 +14,10 @@ import (
 )
 
 var restoreSpec = toolkit.Spec{
-	Name:        "restore_file",
-	Title:       "Undo a change",
-	Doc:         "Put back what was there before a change: a file's content, what was deleted, or what was moved. What is there now is kept too.",
+	Name:  "restore_file",
+	Title: "Undo a change",
+	Doc: "Put back what was there before a change: a file's content, what was deleted, or what was moved. " +
+		"What is there now is kept too.",
 	Toolset:     "history",
 	Effect:      toolkit.Writes,
 	Destructive: true,
@@ -97,7 +98,8 @@ func (w *writer) recorded(ctx context.Context, path string) (confine.Path, error
 		return confine.Path{}, err
 	}
 	if !allowed(roots, path) {
-		return confine.Path{}, fault.New(fault.OutsideAllowed, "the change is one of a path that is not allowed any more", "Use list_changes to see what can be restored")
+		return confine.Path{}, fault.New(fault.OutsideAllowed, "the change is one of a path that is not allowed any more",
+			"Use list_changes to see what can be restored")
 	}
 	return operators(roots, path), nil
 }

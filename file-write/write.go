@@ -207,7 +207,8 @@ func expect(p confine.Path, want string, content []byte) error {
 		return nil
 	}
 	if b, err := hex.DecodeString(want); err != nil || len(b) != sha256.Size {
-		return fault.New(fault.ParamMalformed, "expected_sha256 is not 64 hexadecimal digits", "Give the sha256 that reading the file has answered")
+		return fault.New(fault.ParamMalformed, "expected_sha256 is not 64 hexadecimal digits",
+			"Give the sha256 that reading the file has answered")
 	}
 	return fault.New(fault.Exists, text.Escape(p.String())+" is not the version that was expected: it was changed since it was read",
 		"Read it again and make the change to what is there now").With("path", p.String()).With("present_sha256", have)

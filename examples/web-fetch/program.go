@@ -53,7 +53,8 @@ func open(_ context.Context, s *settings.Set, _ command.Own) (*command.Service, 
 		Agent: "web-fetch/" + version + " (an MCP server; +https://github.com/multiollama/mcp-server)",
 	}
 	invalid := func(flag, word, do string) error {
-		return fault.New(fault.Misconfigured, "the setting "+flag+" is "+strconv.Quote(word)+", which is no value for it", do).With("setting", flag)
+		return fault.New(fault.Misconfigured, "the setting "+flag+" is "+strconv.Quote(word)+", which is no value for it", do).
+			With("setting", flag)
 	}
 	for _, word := range s.List("allow-address") {
 		opening, ok := dial.ParseOpening(word)
@@ -108,7 +109,8 @@ func open(_ context.Context, s *settings.Set, _ command.Own) (*command.Service, 
 
 // checks are the lines of doctor about the network.
 func checks(s *settings.Set) []command.Check {
-	reach := command.Check{Verdict: command.OK, Subject: "network", Text: "every public address may be fetched from, at ports 80 and 443; no other"}
+	reach := command.Check{Verdict: command.OK, Subject: "network",
+		Text: "every public address may be fetched from, at ports 80 and 443; no other"}
 	if hosts := s.List("only-host"); hosts != nil {
 		reach.Text = "only these hosts may be fetched from: " + strings.Join(hosts, ", ")
 	}

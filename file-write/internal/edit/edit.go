@@ -109,14 +109,8 @@ func (e Edit) apply(content []byte, enc text.Encoding, maxBytes int) ([]byte, in
 	}
 	old := newAutomaton([]byte(p.withLF(e.Old)))
 	if !e.All && e.Count == 0 {
-		found := 0
-		for range matches(old, p.lines, true) {
-			if found++; found > 1 {
-				n, lines, words := p.where(old, true)
-				return nil, 0, fault.New(fault.ParamInvalid, words+", and which one is meant is not clear",
-					"Give more of the text around it, so that it is there once, or ask to replace all").
-					With("lines", lines).With("matches", n)
-			}
+		if err := p.once(old); err != nil {
+			return nil, 0, err
 		}
 	}
 
@@ -203,6 +197,20 @@ func (p page) withLF(s string) string {
 		s = strings.ReplaceAll(s, "\r", "\n")
 	}
 	return s
+}
+
+// once refuses a text that is there more than once, also overlapping itself.
+func (p page) once(old *automaton[byte]) error {
+	found := 0
+	for range matches(old, p.lines, true) {
+		if found++; found > 1 {
+			n, lines, words := p.where(old, true)
+			return fault.New(fault.ParamInvalid, words+", and which one is meant is not clear",
+				"Give more of the text around it, so that it is there once, or ask to replace all").
+				With("lines", lines).With("matches", n)
+		}
+	}
+	return nil
 }
 
 // where counts the matches of a text, and returns the lines, from 1, in which the first of

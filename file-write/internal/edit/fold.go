@@ -28,36 +28,36 @@ const maxDecomposition = 12
 func (f *folding) next() (rune, bool) {
 	for {
 		*f.work++
-		if len(f.rest) > 0 {
-			r, n := utf8.DecodeRune(f.rest)
-			f.rest = f.rest[n:]
-			if r, shown := folded(r); shown {
-				return r, true
-			}
-			continue
-		}
-		if f.at >= len(f.s) {
+		r, ok := f.read()
+		if !ok {
 			return 0, false
-		}
-		if c := f.s[f.at]; c < utf8.RuneSelf {
-			f.from, f.at = f.at, f.at+1
-			if r, shown := folded(rune(c)); shown {
-				return r, true
-			}
-			continue
-		}
-		r, n := utf8.DecodeRuneInString(f.s[f.at:])
-		f.from, f.at = f.at, f.at+n
-		if likeness[r] == 0 {
-			if d := norm.NFKD.PropertiesString(f.s[f.from:]).Decomposition(); len(d) > 0 && len(d) <= maxDecomposition {
-				f.rest = d
-				continue
-			}
 		}
 		if r, shown := folded(r); shown {
 			return r, true
 		}
 	}
+}
+
+// read returns the next character, or the next one of its decomposition.
+func (f *folding) read() (r rune, ok bool) {
+	if len(f.rest) == 0 {
+		if f.at >= len(f.s) {
+			return 0, false
+		}
+		r, n := utf8.DecodeRuneInString(f.s[f.at:])
+		f.from, f.at = f.at, f.at+n
+		if r < utf8.RuneSelf || likeness[r] != 0 {
+			return r, true
+		}
+		d := norm.NFKD.PropertiesString(f.s[f.from:]).Decomposition()
+		if len(d) == 0 || len(d) > maxDecomposition {
+			return r, true
+		}
+		f.rest = d
+	}
+	r, n := utf8.DecodeRune(f.rest)
+	f.rest = f.rest[n:]
+	return r, true
 }
 
 // runes yields what is left.

@@ -226,8 +226,7 @@ func (s *Store) tidy() error {
 }
 
 // sweepObjects removes the contents that no change has. What does not look like one of
-// ours stays. While a line of the index is damaged, a content without a change may have
-// been that line's, and a person may want it: it stays for Limits.Age.
+// ours stays.
 func (s *Store) sweepObjects(now time.Time) error {
 	dirs, err := fs.ReadDir(s.root.FS(), objects)
 	if err != nil {
@@ -238,27 +237,29 @@ func (s *Store) sweepObjects(now time.Time) error {
 			continue
 		}
 		files, err := fs.ReadDir(s.root.FS(), path.Join(objects, d.Name()))
+		for _, f := range files {
+			if err == nil {
+				err = s.sweepObject(d.Name()+f.Name(), f, now)
+			}
+		}
 		if err != nil {
 			return err
 		}
-		for _, f := range files {
-			sum := d.Name() + f.Name()
-			if !validSum(sum) || s.index.refs[sum] > 0 {
-				continue
-			}
-			info, err := f.Info()
-			if err != nil {
-				return err
-			}
-			if len(s.index.damaged) > 0 && now.Sub(info.ModTime()) <= s.limits.Age {
-				continue
-			}
-			if err := s.root.Remove(objectName(sum)); err != nil {
-				return err
-			}
-		}
 	}
 	return nil
+}
+
+// sweepObject removes a content without a change. While a line of the index is damaged, it
+// may have been that line's, and a person may want it: it stays for Limits.Age.
+func (s *Store) sweepObject(sum string, f fs.DirEntry, now time.Time) error {
+	if !validSum(sum) || s.index.refs[sum] > 0 {
+		return nil
+	}
+	info, err := f.Info()
+	if err != nil || len(s.index.damaged) > 0 && now.Sub(info.ModTime()) <= s.limits.Age {
+		return err
+	}
+	return s.root.Remove(objectName(sum))
 }
 
 // Filter selects changes; the zero Filter selects all.
@@ -405,22 +406,23 @@ func syncDir(root *os.Root, name string) error {
 	return d.Sync()
 }
 
-// patient reads until its context ends. Its errors have a code: they are those of a
-// client's file, not of the store's.
-type patient struct {
-	ctx context.Context
-	r   io.Reader
-}
+type readFunc func([]byte) (int, error)
 
-func (p *patient) Read(b []byte) (int, error) {
-	if err := p.ctx.Err(); err != nil {
-		return 0, fault.From(err)
-	}
-	n, err := p.r.Read(b)
-	if err != nil && err != io.EOF {
-		err = fault.From(err)
-	}
-	return n, err
+func (f readFunc) Read(b []byte) (int, error) { return f(b) }
+
+// patient reads until ctx ends. Its errors have a code: they are those of a client's
+// file, not of the store's.
+func patient(ctx context.Context, r io.Reader) io.Reader {
+	return readFunc(func(b []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, fault.From(err)
+		}
+		n, err := r.Read(b)
+		if err != nil && err != io.EOF {
+			err = fault.From(err)
+		}
+		return n, err
+	})
 }
 
 // aboutFiles are codes that would be about the client's file if they came from the store's.

@@ -221,7 +221,7 @@ func (d *draft) fill(ctx context.Context, content io.Reader, maxBytes int64) (st
 	if maxBytes+1 > 0 {
 		content = io.LimitReader(content, maxBytes+1)
 	}
-	n, err := io.Copy(io.MultiWriter(d.file, h), &patient{ctx, content})
+	n, err := io.Copy(io.MultiWriter(d.file, h), patient(ctx, content))
 	if err != nil {
 		return "", 0, err
 	}
@@ -244,7 +244,7 @@ func (s *Store) intact(ctx context.Context, c Change) bool {
 	}
 	defer f.Close()
 	h := sha256.New()
-	_, err = io.Copy(h, &patient{ctx, f})
+	_, err = io.Copy(h, patient(ctx, f))
 	return err == nil && hex.EncodeToString(h.Sum(nil)) == c.SHA256
 }
 

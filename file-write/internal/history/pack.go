@@ -125,7 +125,8 @@ func (p *packer) directory(ctx context.Context, d *confine.Dir, prefix string, d
 	}
 	if d.Denied() > 0 {
 		name := d.Path().String()
-		return fault.New(fault.OutsideAllowed, "the directory "+shown(name)+" holds entries that this server's configuration denies: they would be lost",
+		return fault.New(fault.OutsideAllowed,
+			"the directory "+shown(name)+" holds entries that this server's configuration denies: they would be lost",
 			"Leave it, or ask the person who runs this server").With("path", name).With("denied", true)
 	}
 
@@ -217,7 +218,7 @@ func (p *packer) file(ctx context.Context, d *confine.Dir, base, prefix string) 
 		return err
 	}
 
-	n, err := io.Copy(p.tar, &patient{ctx, io.LimitReader(f, info.Size)})
+	n, err := io.Copy(p.tar, patient(ctx, io.LimitReader(f, info.Size)))
 	if err != nil {
 		return err
 	}

@@ -128,7 +128,7 @@ func (u *unpacker) directory(ctx context.Context, name string, p confine.Path, r
 
 // read makes the files and directories and collects the links.
 func (u *unpacker) read(ctx context.Context, r io.Reader) error {
-	archive := tar.NewReader(&patient{ctx, r})
+	archive := tar.NewReader(patient(ctx, r))
 	for {
 		h, err := archive.Next()
 		if err == io.EOF {
@@ -141,24 +141,26 @@ func (u *unpacker) read(ctx context.Context, r io.Reader) error {
 			return err
 		}
 	}
-	n, err := io.Copy(io.Discard, io.LimitReader(&patient{ctx, r}, 1))
+	n, err := io.Copy(io.Discard, io.LimitReader(patient(ctx, r), 1))
 	if err == nil && n > 0 {
 		err = malformed("it goes on after its end", nil)
 	}
 	return err
 }
 
-func (u *unpacker) entry(ctx context.Context, h *tar.Header, content io.Reader) error {
+// locate returns the directory and the last component of an entry, and refuses what Pack
+// never writes.
+func (u *unpacker) locate(h *tar.Header) (in target, base string, err error) {
 	// Pack writes no other kinds of entries, and no other records than those for long names,
 	// large sizes and exact times. Files with holes are described by records, and could be
 	// larger than all of the archive.
 	if h.Typeflag != tar.TypeReg && h.Typeflag != tar.TypeDir && h.Typeflag != tar.TypeSymlink ||
 		strings.HasSuffix(h.Name, "/") != (h.Typeflag == tar.TypeDir) {
-		return malformed("it holds an entry of another kind than file, directory and link", nil)
+		return in, "", malformed("it holds an entry of another kind than file, directory and link", nil)
 	}
 	for key := range h.PAXRecords {
 		if key != "path" && key != "linkpath" && key != "size" && key != "mtime" {
-			return malformed("it tells of an entry what this server never does", nil)
+			return in, "", malformed("it tells of an entry what this server never does", nil)
 		}
 	}
 
@@ -167,13 +169,20 @@ func (u *unpacker) entry(ctx context.Context, h *tar.Header, content io.Reader) 
 	dir, base := path.Split(name)
 	in, ok := u.dirs[strings.TrimSuffix(dir, "/")]
 	if !ok || !opensAsIs(base) || dir == "/" || strings.HasSuffix(dir, "//") {
-		return malformed("it holds a name that is not that of an entry of a directory before it", nil)
+		return in, "", malformed("it holds a name that is not that of an entry of a directory before it", nil)
 	}
 	if u.seen[name] {
-		return malformed("it holds a name twice", nil)
+		return in, "", malformed("it holds a name twice", nil)
 	}
 	u.seen[name] = true
+	return in, base, nil
+}
 
+func (u *unpacker) entry(ctx context.Context, h *tar.Header, content io.Reader) error {
+	in, base, err := u.locate(h)
+	if err != nil {
+		return err
+	}
 	p, mode := in.path.Child(base), fs.FileMode(h.Mode)&0o777
 	executable := mode&0o111 != 0
 	switch h.Typeflag {
@@ -195,7 +204,7 @@ func (u *unpacker) entry(ctx context.Context, h *tar.Header, content io.Reader) 
 
 	switch h.Typeflag {
 	case tar.TypeDir:
-		if err := u.directory(ctx, name, p, in.reach&through(mode)); err != nil {
+		if err := u.directory(ctx, strings.TrimSuffix(h.Name, "/"), p, in.reach&through(mode)); err != nil {
 			return err
 		}
 		u.made.Dirs++
@@ -234,5 +243,6 @@ func broken(err error) error {
 }
 
 func malformed(why string, cause error) error {
-	return fault.New(fault.ParamMalformed, "the archive of the directory cannot be used: "+why, "Use another version of the directory").Because(cause)
+	return fault.New(fault.ParamMalformed, "the archive of the directory cannot be used: "+why,
+		"Use another version of the directory").Because(cause)
 }

@@ -111,23 +111,31 @@ func scan(text string) []token {
 			end++
 		}
 		run := letters[start:end]
-		start = end
-		if k == spaced {
+		switch start = end; k {
+		case spaced:
 			if t := wordOf(string(run)); t.text != "" {
 				all = append(all, t)
 			}
-		}
-		for i, r := range run {
-			if k == sign {
+		case dense:
+			all = pairs(all, run)
+		case sign:
+			for _, r := range run {
 				all = append(all, token{text: string(r)})
 			}
-			if k == dense && i+1 < len(run) {
-				pair := string(run[i : i+2])
-				all = append(all, token{pair, grammar[pair]})
-			}
-			if k == dense && (unicode.Is(unicode.Han, r) || len(run) == 1) {
-				all = append(all, token{string(r), unicode.Is(unicode.Hiragana, r)})
-			}
+		}
+	}
+	return all
+}
+
+// pairs adds every two letters of a run, and every ideograph, or a letter that is alone.
+func pairs(all []token, run []rune) []token {
+	for i, r := range run {
+		if i+1 < len(run) {
+			pair := string(run[i : i+2])
+			all = append(all, token{pair, grammar[pair]})
+		}
+		if unicode.Is(unicode.Han, r) || len(run) == 1 {
+			all = append(all, token{string(r), unicode.Is(unicode.Hiragana, r)})
 		}
 	}
 	return all

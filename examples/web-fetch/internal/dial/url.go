@@ -87,7 +87,8 @@ func (g *Guard) admit(u *url.URL, word string) (URL, error) {
 	if u.Port() != "" {
 		n, err := strconv.ParseUint(u.Port(), 10, 16)
 		if err != nil || n == 0 {
-			return URL{}, fault.New(fault.ParamMalformed, "the URL has no valid port: "+shown(u.Port()), "Use a port from 1 to 65535, or none")
+			return URL{}, fault.New(fault.ParamMalformed, "the URL has no valid port: "+shown(u.Port()),
+				"Use a port from 1 to 65535, or none")
 		}
 		port = uint16(n)
 	}

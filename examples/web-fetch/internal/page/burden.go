@@ -120,11 +120,12 @@ func plain(content string) Article {
 	inTitle, skipped, depth := false, "", 0 // skipped is left out; so many elements of its name are open
 	z := html.NewTokenizer(strings.NewReader(content))
 	for kind := z.Next(); kind != html.ErrorToken; kind = z.Next() {
-		switch {
-		case kind == html.TextToken && depth == 0 && inTitle:
-			title.Write(z.Text())
-		case kind == html.TextToken && depth == 0:
-			text.Write(z.Text())
+		if kind == html.TextToken && depth == 0 {
+			into := &text
+			if inTitle {
+				into = &title
+			}
+			into.Write(z.Text())
 		}
 		if kind != html.StartTagToken && kind != html.SelfClosingTagToken && kind != html.EndTagToken {
 			continue
@@ -132,11 +133,8 @@ func plain(content string) Article {
 		raw, more := z.TagName()
 		name := atom.Lookup(raw)
 		if depth > 0 {
-			switch {
-			case string(raw) == skipped && kind == html.EndTagToken:
-				depth--
-			case string(raw) == skipped:
-				depth++
+			if string(raw) == skipped {
+				depth = nested(depth, kind)
 			}
 			continue
 		}
@@ -147,16 +145,7 @@ func plain(content string) Article {
 		if kind == html.EndTagToken || void[name] {
 			continue
 		}
-		var attributes []html.Attribute
-		for more {
-			var key, value []byte
-			key, value, more = z.TagAttr()
-			switch string(key) {
-			case "style", "hidden", "open":
-				attributes = append(attributes, html.Attribute{Key: string(key), Val: string(value)})
-			}
-		}
-		hides := hidden(name, attributes)
+		hides := hidden(name, attributes(z, more))
 		if hides {
 			a.LeftOut.Hidden++
 		}
@@ -165,15 +154,39 @@ func plain(content string) Article {
 		}
 	}
 
-	a.Title = title.String()
-	var tidy strings.Builder // white space as a page shows it
-	for line := range strings.Lines(text.String()) {
-		if words := strings.Fields(line); len(words) > 0 {
-			tidy.WriteString(strings.Join(words, " ") + "\n")
+	a.Title, a.Markdown = title.String(), tidy(text.String())
+	return a
+}
+
+// nested is how many elements are open after a tag of one.
+func nested(depth int, kind html.TokenType) int {
+	if kind == html.EndTagToken {
+		return depth - 1
+	}
+	return depth + 1
+}
+
+func attributes(z *html.Tokenizer, more bool) (all []html.Attribute) {
+	for more {
+		var key, value []byte
+		key, value, more = z.TagAttr()
+		switch string(key) {
+		case "style", "hidden", "open":
+			all = append(all, html.Attribute{Key: string(key), Val: string(value)})
 		}
 	}
-	a.Markdown = tidy.String()
-	return a
+	return all
+}
+
+// tidy collapses white space as a page does that is shown.
+func tidy(s string) string {
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		if words := strings.Fields(line); len(words) > 0 {
+			b.WriteString(strings.Join(words, " ") + "\n")
+		}
+	}
+	return b.String()
 }
 
 func set(all ...atom.Atom) map[atom.Atom]bool {

@@ -185,27 +185,13 @@ func (c *cleaner) node(n *html.Node) {
 			rename(n, atom.Div)
 		}
 	case atom.Code, atom.Pre:
-		// The language of code is known by its class, as in class="language-go".
-		for class := range strings.FieldsSeq(attribute(n, "class")) {
-			if strings.HasPrefix(class, "language-") && len(class) <= 32 && len(c.languages) < 16 && !slices.Contains(c.languages, class) {
-				c.languages = append(c.languages, class)
-			}
-		}
+		c.language(n)
 	case atom.Base:
 		if u, err := c.base.Parse(attribute(n, "href")); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
 			c.base = u
 		}
 	case atom.A:
-		// A link becomes absolute, or where it leads nowhere on the web, text.
-		if ref := attribute(n, "href"); ref != "" {
-			if to, ok := c.absolute(ref, maxLink); ok {
-				n.Attr = []html.Attribute{{Key: "href", Val: to}}
-			} else {
-				c.out.Links++
-				n.Attr = nil
-				rename(n, atom.Span)
-			}
-		}
+		c.link(n)
 	case atom.Img:
 		c.image(n)
 	case atom.Table:
@@ -218,6 +204,31 @@ var lineEnd = func() *regexp.Regexp {
 	const dense = `([\p{Han}\p{Hiragana}\p{Katakana}、。，．！？：；「」『』（）ー・…])`
 	return regexp.MustCompile(dense + `[ \t]*\r?\n\s*` + dense)
 }()
+
+// language keeps the class of code by which its language is known, as in
+// class="language-go".
+func (c *cleaner) language(n *html.Node) {
+	for class := range strings.FieldsSeq(attribute(n, "class")) {
+		if strings.HasPrefix(class, "language-") && len(class) <= 32 && len(c.languages) < 16 && !slices.Contains(c.languages, class) {
+			c.languages = append(c.languages, class)
+		}
+	}
+}
+
+// link makes a link absolute, or where it leads nowhere on the web, text.
+func (c *cleaner) link(n *html.Node) {
+	ref := attribute(n, "href")
+	if ref == "" {
+		return
+	}
+	if to, ok := c.absolute(ref, maxLink); ok {
+		n.Attr = []html.Attribute{{Key: "href", Val: to}}
+		return
+	}
+	c.out.Links++
+	n.Attr = nil
+	rename(n, atom.Span)
+}
 
 func (c *cleaner) absolute(ref string, maxBytes int) (string, bool) {
 	if len(ref) > maxBytes {
@@ -272,26 +283,12 @@ func attribute(n *html.Node, key string) string {
 // fitTable makes a table fit to be drawn. Every row has as many columns as the longest, so
 // that a few long ones could make a table of any size; such a one becomes paragraphs.
 func fitTable(table *html.Node) {
-	// span is how many columns or rows a cell takes, 1 where it says nothing believable.
-	span := func(value string) int {
-		n, err := strconv.Atoi(value)
-		if err != nil || n < 1 || n > maxSpan {
-			return 1
-		}
-		return n
-	}
 	rows, columns, headed := 0, 0, false
 	parts(table, func(n *html.Node) {
 		switch n.DataAtom {
 		case atom.Tr:
 			rows++
-			cells := 0
-			for cell := range n.ChildNodes() {
-				if cell.DataAtom == atom.Td || cell.DataAtom == atom.Th {
-					cells += span(attribute(cell, "colspan"))
-				}
-			}
-			columns = max(columns, cells)
+			columns = max(columns, cells(n))
 		case atom.Td, atom.Th:
 			headed = headed || n.DataAtom == atom.Th
 			for i, a := range n.Attr {
@@ -301,23 +298,42 @@ func fitTable(table *html.Node) {
 			}
 		}
 	})
-	tooLarge := rows*columns > maxCells || columns <= 1 // one column is no table
-	parts(table, func(n *html.Node) {
-		switch {
-		case tooLarge && n.DataAtom == atom.Tr:
-			rename(n, atom.P)
-		case tooLarge:
+	switch {
+	case rows*columns > maxCells, columns <= 1: // one column is no table
+		parts(table, func(n *html.Node) {
 			switch n.DataAtom {
+			case atom.Tr:
+				rename(n, atom.P)
 			case atom.Td, atom.Th, atom.Thead, atom.Tbody, atom.Tfoot:
 				rename(n, atom.Span)
 			}
-		case headed && n.Type == html.TextNode && n.Parent.DataAtom == atom.Code && n.Parent.Parent.DataAtom != atom.Pre:
-			n.Data = strings.ReplaceAll(n.Data, "|", `\|`) // in a table of data a bar in code would end its cell
-		}
-	})
-	if tooLarge {
+		})
 		rename(table, atom.Div)
+	case headed: // of data, not of layout: a bar in code would end its cell
+		parts(table, func(n *html.Node) {
+			if n.Type == html.TextNode && n.Parent.DataAtom == atom.Code && n.Parent.Parent.DataAtom != atom.Pre {
+				n.Data = strings.ReplaceAll(n.Data, "|", `\|`)
+			}
+		})
 	}
+}
+
+func cells(row *html.Node) (n int) {
+	for cell := range row.ChildNodes() {
+		if cell.DataAtom == atom.Td || cell.DataAtom == atom.Th {
+			n += span(attribute(cell, "colspan"))
+		}
+	}
+	return n
+}
+
+// span is how many columns or rows a cell takes, 1 where it says nothing believable.
+func span(value string) int {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 1 || n > maxSpan {
+		return 1
+	}
+	return n
 }
 
 // parts visits what is within a table, and not within a table in it.
