@@ -144,7 +144,8 @@ func (g *Guard) reaches(host string, port uint16) error {
 // another program for a name (127.1, 0x7f.1, 2130706433) is refused.
 func hostOf(host string) (string, error) {
 	bad := func(cause error) error {
-		return fault.New(fault.ParamMalformed, "the URL has no valid host: "+shown(host), "Write it in full, as https://example.com/page").Because(cause)
+		return fault.New(fault.ParamMalformed, "the URL has no valid host: "+shown(host),
+			"Write it in full, as https://example.com/page").Because(cause)
 	}
 	ascii := strings.ToLower(host)
 	a, failed := netip.ParseAddr(host)
