@@ -208,15 +208,6 @@ func (q Question) Fits() bool {
 	return len(safe.Escape(q.Title)) <= maxTitle && len(safe.Escape(q.Text, '\n')) <= maxQuestion
 }
 
-// escapeLines escapes all but the ends of lines.
-func escapeLines(s string) string {
-	lines := strings.Split(s, "\n")
-	for i, line := range lines {
-		lines[i] = safe.Escape(line)
-	}
-	return strings.Join(lines, "\n")
-}
-
 // name is the question in the audit log, without what it says.
 func (q Question) name() string { return "question " + safe.Escape(safe.Cut(q.ID, 128)) }
 
