@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 	"io/fs"
 	"math"
@@ -249,7 +250,12 @@ func (h *holdings) process(p process, borrowed bool) {
 		h.private += status[3]
 		pss, err := procfs.Sizes(dir+"/smaps_rollup", "Pss_Anon", "Pss_Shmem", "SwapPss", "Pss_File", "Pss")
 		switch {
-		case err != nil: // it hides itself, or is gone
+		case (errors.Is(err, unix.ESRCH) || errors.Is(err, fs.ErrNotExist)) && p.via == p.pid:
+			// It ended meanwhile, which commands that start many others do at every look. If only its first thread
+			// has, the next look goes through another thread.
+			h.private += status[0] + status[2]
+			h.mapped += status[1]
+		case err != nil: // it hides itself, or the thread that showed its memory is gone
 			h.private += status[0] + status[2]
 			h.mapped += status[1]
 			h.maybeFiles = hidden

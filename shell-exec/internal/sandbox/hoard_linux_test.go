@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"runtime"
 	"strconv"
 	"strings"
@@ -578,6 +579,23 @@ func TestALookAtMappingsEndsThoughTheyDoNot(t *testing.T) {
 		if h.maybeFiles != hidden {
 			t.Errorf("%s: what was not seen counts as %d bytes", what, h.maybeFiles)
 		}
+	}
+}
+
+// TestAProcessThatEndedHidesNothing: for one that hides its memory, what the whole machine has more may be its own.
+func TestAProcessThatEndedHidesNothing(t *testing.T) {
+	c := exec.Command("/bin/true")
+	must(t, c.Start())
+	must(t, unix.Waitid(unix.P_PID, c.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)) // it stays as a zombie
+	h := &holdings{until: time.Now().Add(time.Minute), seen: map[file]bool{}}
+	h.process(process{pid: c.Process.Pid, via: c.Process.Pid, threads: 1}, false)
+	if h.maybeFiles != 0 || h.maybeBuffers != 0 {
+		t.Errorf("it may hold %d and %d bytes", h.maybeFiles, h.maybeBuffers)
+	}
+	must(t, c.Wait())
+	h.process(process{pid: c.Process.Pid, via: c.Process.Pid, threads: 1}, false)
+	if h.maybeFiles != 0 || h.maybeBuffers != 0 {
+		t.Errorf("once it is gone it may hold %d and %d bytes", h.maybeFiles, h.maybeBuffers)
 	}
 }
 
