@@ -12,8 +12,8 @@ import (
 	"github.com/multiollama/mcp-server/file-read/internal/match"
 	"github.com/multiollama/mcp-server/shared/audit"
 	"github.com/multiollama/mcp-server/shared/confine"
-	"github.com/multiollama/mcp-server/shared/stdio"
 	"github.com/multiollama/mcp-server/shared/toolkit"
+	"github.com/multiollama/mcp-server/shared/transport"
 )
 
 // BenchmarkCall is a call from line to line over real pipes, recorded in a real
@@ -60,7 +60,7 @@ func benchmarkCall(b *testing.B, dir, tool, args string) {
 	receive, out := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		done <- stdio.Serve(b.Context(), server, in, out, stdio.Options{Context: toolkit.WithRequestID})
+		done <- transport.ServeStdio(b.Context(), server, in, out, transport.StdioOptions{Context: toolkit.WithRequestID})
 	}()
 	answers := bufio.NewReaderSize(receive, 1<<20)
 	call := func(id int, method, params string) {

@@ -17,8 +17,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/multiollama/mcp-server/shared/httpd"
 	"github.com/multiollama/mcp-server/shared/mcptest"
+	"github.com/multiollama/mcp-server/shared/transport"
 )
 
 // The official conformance suite of MCP speaks HTTP with a server. What a server does not
@@ -60,12 +60,12 @@ func TestTheServersConform(t *testing.T) {
 func serveFixture(t *testing.T) string {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	door, err := httpd.Open(ctx, httpd.Settings{Listen: "127.0.0.1:0"})
+	door, err := transport.OpenHTTP(ctx, transport.HTTPSettings{Listen: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- door.Serve(ctx, fixture(t), httpd.Options{Name: "fixture"}) }()
+	go func() { ended <- door.Serve(ctx, fixture(t), transport.HTTPOptions{Name: "fixture"}) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {

@@ -18,11 +18,11 @@ import (
 
 	"github.com/multiollama/mcp-server/shared/audit"
 	"github.com/multiollama/mcp-server/shared/fault"
-	"github.com/multiollama/mcp-server/shared/httpd"
 	"github.com/multiollama/mcp-server/shared/restrict"
 	"github.com/multiollama/mcp-server/shared/settings"
 	"github.com/multiollama/mcp-server/shared/text"
 	"github.com/multiollama/mcp-server/shared/toolkit"
+	"github.com/multiollama/mcp-server/shared/transport"
 )
 
 // Verdict is the result of a check, in one word. Any other word, and none, is Bad.
@@ -188,7 +188,7 @@ func (a *app) examineHTTP(ctx context.Context, set *settings.Set) []Check {
 	if names := slices.Concat(set.List("allow-host"), set.List("allow-origin")); len(names) > 0 {
 		address.Text += "; it also goes by, or takes requests of pages of, " + strings.Join(names, ", ")
 	}
-	listener, err := httpd.Open(ctx, httpSettings(set))
+	listener, err := transport.OpenHTTP(ctx, httpSettings(set))
 	if err == nil {
 		err = listener.Close()
 	}

@@ -17,12 +17,11 @@ import (
 
 	"github.com/multiollama/mcp-server/shared/audit"
 	"github.com/multiollama/mcp-server/shared/fault"
-	"github.com/multiollama/mcp-server/shared/httpd"
 	"github.com/multiollama/mcp-server/shared/restrict"
 	"github.com/multiollama/mcp-server/shared/settings"
-	"github.com/multiollama/mcp-server/shared/stdio"
 	"github.com/multiollama/mcp-server/shared/telemetry"
 	"github.com/multiollama/mcp-server/shared/toolkit"
+	"github.com/multiollama/mcp-server/shared/transport"
 )
 
 // drain is how long calls that still run may take to end: a server ends within
@@ -74,14 +73,14 @@ func (a *app) serve(c *cobra.Command, _ []string) error {
 		if len(s.listener.Plan().Clients) == 0 {
 			s.log.Warn("no token is asked for: every program and every user of this machine can call; see --token-file")
 		}
-		return s.listener.Serve(ctx, s.server, httpd.Options{
+		return s.listener.Serve(ctx, s.server, transport.HTTPOptions{
 			Name: a.Name, MaxBody: a.maxMessage(), Drain: drain, Log: s.log, Context: toolkit.WithRequestID, Trace: s.server.TraceOf,
 		})
 	}
 	if isTerminal(a.env.Stdin) {
 		s.log.Warn("stdin is a terminal: this waits for the messages of an MCP host; see --help")
 	}
-	return stdio.Serve(ctx, s.server, a.env.Stdin, a.env.Stdout, stdio.Options{
+	return transport.ServeStdio(ctx, s.server, a.env.Stdin, a.env.Stdout, transport.StdioOptions{
 		MaxLine: a.maxMessage(), Drain: drain, Log: s.log, Context: toolkit.WithRequestID,
 	})
 }
@@ -114,7 +113,7 @@ func untilSignal(ctx context.Context) (context.Context, func()) {
 // asked for, nothing else left to it.
 type started struct {
 	server   *toolkit.Server
-	listener *httpd.Listener // of the transport http; nil on stdin and stdout
+	listener *transport.HTTPListener // of the transport http; nil on stdin and stdout
 	log      *slog.Logger
 	close    []func() error
 }
@@ -144,7 +143,7 @@ func (a *app) start(ctx context.Context) (_ *started, err error) {
 	}()
 
 	if overHTTP(set) {
-		if s.listener, err = httpd.Open(ctx, httpSettings(set)); err != nil {
+		if s.listener, err = transport.OpenHTTP(ctx, httpSettings(set)); err != nil {
 			return nil, err
 		}
 		s.close = append(s.close, s.listener.Close)
@@ -386,8 +385,8 @@ func (a *app) fitting(set *settings.Set) error {
 	return nil
 }
 
-func httpSettings(set *settings.Set) httpd.Settings {
-	return httpd.Settings{
+func httpSettings(set *settings.Set) transport.HTTPSettings {
+	return transport.HTTPSettings{
 		Listen:    set.Text("listen"),
 		TokenFile: set.Text("token-file"),
 		CertFile:  set.Text("tls-cert"), KeyFile: set.Text("tls-key"),

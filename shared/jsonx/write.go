@@ -65,6 +65,13 @@ func (w *Writer) appendText(b []byte, s string) []byte {
 	return b
 }
 
+// Structured is structured content that is JSON already, and what wrote it: it has escaped
+// the texts that are content as well.
+type Structured struct {
+	json.RawMessage
+	Writer
+}
+
 const hex = "0123456789abcdef"
 
 // AppendText appends s as a string: with quotation marks and escapes. Every byte that is part

@@ -13,7 +13,7 @@ import (
 
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/mcptest"
-	"github.com/multiollama/mcp-server/shared/stdio"
+	"github.com/multiollama/mcp-server/shared/transport"
 )
 
 func TestMain(m *testing.M) { mcptest.Main(m, "asker", asker) }
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { mcptest.Main(m, "asker", asker) }
 func asker() {
 	s, err := NewServer(Config{Name: "asker", Version: "1", Vocabulary: Vocabulary{Name: "asking", Tools: askingTools(new(atomic.Int64))}})
 	if err == nil {
-		err = stdio.Serve(context.Background(), s, os.Stdin, os.Stdout, stdio.Options{Context: WithRequestID})
+		err = transport.ServeStdio(context.Background(), s, os.Stdin, os.Stdout, transport.StdioOptions{Context: WithRequestID})
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

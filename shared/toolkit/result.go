@@ -7,7 +7,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/multiollama/mcp-server/shared/fault"
-	"github.com/multiollama/mcp-server/shared/rpc"
+	"github.com/multiollama/mcp-server/shared/jsonx"
 )
 
 // Content is one block of a result. Only the functions below make one; the zero
@@ -49,7 +49,7 @@ func BlobBlock(uri, mime string, data []byte) Content {
 // outcome is a success, ready to be sent.
 type outcome struct {
 	contents   []Content
-	structured rpc.Structured
+	structured jsonx.Structured
 	bytes      int64
 	pause      *pause // instead: what a person is asked first
 }

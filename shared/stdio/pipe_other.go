@@ -1,5 +1,0 @@
-//go:build !linux
-
-package stdio
-
-func widen(any) {}
