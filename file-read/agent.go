@@ -43,7 +43,7 @@ type agentGlobIn struct {
 }
 
 func (r *reader) agentGlob(ctx context.Context, in agentGlobIn) (stringResult, error) {
-	got, err := r.find(ctx, findIn{Base: in.Path, Pattern: in.Pattern, Type: "file", Gitignore: true, MaxResults: 1000})
+	got, err := r.find(ctx, findIn{Base: in.Path, Glob: in.Pattern, Type: "file", Gitignore: true, MaxResults: 1000})
 	return stringResult{strings.TrimSuffix(got.Text(), "\n")}, err
 }
 

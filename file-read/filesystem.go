@@ -250,7 +250,8 @@ func (r *reader) fsSearch(ctx context.Context, in fsSearchIn) (fsOut, error) {
 	}
 	var paths []string
 	options := walk.Options{Recursive: true, Hidden: true, Exclude: exclude}
-	_, err = walk.All(ctx, p, options, func(_ context.Context, f walk.File) bool { return pattern.matches(f) }, func(f walk.File, matches bool) bool {
+	matches := func(_ context.Context, f walk.File) bool { return pattern.matches(f) }
+	_, err = walk.All(ctx, p, options, matches, func(f walk.File, matches bool) bool {
 		if matches {
 			paths = append(paths, text.Escape(f.Path().Abs()))
 		}

@@ -14,8 +14,9 @@ import (
 
 // find_files_by_pattern of document 002.
 type findIn struct {
-	Base       string `json:"base_dir" path:"read" doc:"Directory to start from."`
-	Pattern    string `json:"pattern" doc:"Glob: *.py is matched with names, src/**/*.{ts,tsx} with paths from base_dir (and always looks deeper)."`
+	Base string `json:"base_dir" path:"read" doc:"Directory to start from."`
+	Glob string `json:"pattern" doc:"Glob: *.py is matched with names, src/**/*.{ts,tsx} with paths from base_dir (and always looks deeper)."`
+
 	Recursive  bool   `json:"recursive,omitempty" default:"false" doc:"Also below subdirectories."`
 	Type       string `json:"type,omitempty" default:"any" enum:"any|file|directory" doc:"What to find."`
 	Gitignore  bool   `json:"use_gitignore,omitempty" default:"true" doc:"Leave out what .gitignore excludes."`
@@ -38,7 +39,7 @@ func (r *reader) find(ctx context.Context, in findIn) (findOut, error) {
 	if err != nil {
 		return findOut{}, err
 	}
-	pattern, err := compileFind(in.Pattern)
+	pattern, err := compileFind(in.Glob)
 	if err != nil {
 		return findOut{}, err
 	}
@@ -47,9 +48,9 @@ func (r *reader) find(ctx context.Context, in findIn) (findOut, error) {
 	if in.Cursor != "" && (err != nil || !ok) {
 		return findOut{}, badCursor()
 	}
-	out := findOut{Paths: []string{}, pattern: in.Pattern}
+	out := findOut{Paths: []string{}, pattern: in.Glob}
 	options := walk.Options{Hidden: true, Gitignore: in.Gitignore, After: after}
-	options.Recursive = in.Recursive || strings.Contains(in.Pattern, "/")
+	options.Recursive = in.Recursive || strings.Contains(in.Glob, "/")
 	var last walk.File
 	skipped, err := walk.All(ctx, p, options, func(_ context.Context, f walk.File) bool {
 		switch {

@@ -60,7 +60,7 @@ type localFindIn struct {
 }
 
 func (r *reader) localFind(ctx context.Context, in localFindIn) (listResult, error) {
-	got, err := r.find(ctx, findIn{Base: in.Base, Pattern: in.Pattern, Recursive: in.Recursive, Type: "any", MaxResults: everything})
+	got, err := r.find(ctx, findIn{Base: in.Base, Glob: in.Pattern, Recursive: in.Recursive, Type: "any", MaxResults: everything})
 	return listResult{got.Paths}, err
 }
 

@@ -87,7 +87,8 @@ func (r *reader) read(ctx context.Context, in readIn) (readOut, error) {
 		return r.readMedia(p, f, size, found.MIME)
 	}
 	if size > wholeFileMax && in.Offset == 0 && in.Limit == 0 {
-		return readOut{}, fault.New(fault.LimitReached, fmt.Sprintf("this file has %d bytes; without a line range at most %d are read", size, wholeFileMax),
+		return readOut{}, fault.New(fault.LimitReached,
+			fmt.Sprintf("this file has %d bytes; without a line range at most %d are read", size, wholeFileMax),
 			"Give offset and limit (offset=-100 for its end), or search it").
 			With("limit", wholeFileMax).With("size", size)
 	}

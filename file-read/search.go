@@ -28,7 +28,8 @@ type searchIn struct {
 	Multiline  bool   `json:"multiline,omitempty" doc:"A match may span lines."`
 	Context    int    `json:"context_lines,omitempty" min:"0" max:"20" doc:"Lines shown around a match."`
 	Gitignore  bool   `json:"use_gitignore,omitempty" default:"true" doc:"Leave out what .gitignore excludes."`
-	Output     string `json:"output,omitempty" default:"lines" enum:"lines|files|count" doc:"files and count are complete, whatever max_results."`
+
+	Output string `json:"output,omitempty" default:"lines" enum:"lines|files|count" doc:"files and count are complete, whatever max_results."`
 }
 
 type searchOut struct {
@@ -80,7 +81,8 @@ func (r *reader) search(ctx context.Context, in searchIn) (searchOut, error) {
 	o.note = fmt.Sprintf("[matching lines: %d, in %d of %d files searched]", o.Lines, o.Files, o.Searched)
 	switch {
 	case o.Cut:
-		o.note = fmt.Sprintf("[the first %d matching lines; more may follow: narrow the pattern, the path or glob, or raise max_results]", len(o.Hits))
+		o.note = fmt.Sprintf("[the first %d matching lines; more may follow: narrow the pattern, the path or glob, or raise max_results]",
+			len(o.Hits))
 	case o.Lines == 0 && info.Type == confine.Directory && !in.Recursive:
 		o.note += " [only the files directly in the directory were searched: give recursive]"
 	}
@@ -120,9 +122,9 @@ func (r *reader) newSearch(in searchIn) (*search, error) {
 	s := &search{output: in.Output, max: in.MaxResults, budget: r.maxBytes, spans: in.Multiline}
 	s.readers.New = func() any { return new(confine.Reader) }
 	s.out.Matches, s.out.Skipped = []string{}, counts{}
+	options := match.Options{FoldCase: in.FoldCase, Fixed: in.Fixed, Multiline: in.Multiline, Buffers: r.buffers}
 	var err error
-	s.pattern, err = match.Compile(in.Regex, match.Options{FoldCase: in.FoldCase, Fixed: in.Fixed, Multiline: in.Multiline, Buffers: r.buffers})
-	if err != nil {
+	if s.pattern, err = match.Compile(in.Regex, options); err != nil {
 		return nil, err
 	}
 	if in.Glob != "" {

@@ -19,18 +19,18 @@ func TestFinding(t *testing.T) {
 		want []string
 		code fault.Code
 	}{
-		{"only directly", findIn{Base: ".", Pattern: "*.py", Gitignore: true}, []string{"a.py", "link.py"}, ""},
-		{"at any depth, hidden ones too", findIn{Base: ".", Pattern: "*.py", Recursive: true, Gitignore: true}, []string{"a.py", "link.py", "src/b.py", "src/deep/.e.py"}, ""},
-		{"a path pattern looks deeper by itself", findIn{Base: ".", Pattern: "src/**/*.{ts,tsx}", Gitignore: true}, []string{"src/deep/c.ts", "src/deep/d.tsx"}, ""},
-		{"from a directory, in the caller's words", findIn{Base: "src", Pattern: "*.py"}, []string{"src/b.py"}, ""},
-		{"from an absolute path", findIn{Base: dir + "/src", Pattern: "*.py"}, []string{dir + "/src/b.py"}, ""},
-		{"only directories", findIn{Base: ".", Pattern: "d*", Type: "directory", Recursive: true, Gitignore: true}, []string{"docs", "src/deep"}, ""},
-		{"only files", findIn{Base: ".", Pattern: "*", Type: "file", Gitignore: true}, []string{".gitignore", "a.py"}, ""},
-		{"what is ignored, when asked for", findIn{Base: ".", Pattern: "*.o"}, []string{"a.o"}, ""},
-		{"what is ignored, when not", findIn{Base: ".", Pattern: "*.o", Gitignore: true}, []string{}, ""},
-		{"a pattern that is none", findIn{Base: ".", Pattern: "[a"}, nil, fault.ParamInvalid},
-		{"outside", findIn{Base: "..", Pattern: "*"}, nil, fault.OutsideAllowed},
-		{"in a file", findIn{Base: "a.py", Pattern: "*"}, nil, fault.ParamInvalid},
+		{"only directly", findIn{Base: ".", Glob: "*.py", Gitignore: true}, []string{"a.py", "link.py"}, ""},
+		{"at any depth, hidden ones too", findIn{Base: ".", Glob: "*.py", Recursive: true, Gitignore: true}, []string{"a.py", "link.py", "src/b.py", "src/deep/.e.py"}, ""},
+		{"a path pattern looks deeper by itself", findIn{Base: ".", Glob: "src/**/*.{ts,tsx}", Gitignore: true}, []string{"src/deep/c.ts", "src/deep/d.tsx"}, ""},
+		{"from a directory, in the caller's words", findIn{Base: "src", Glob: "*.py"}, []string{"src/b.py"}, ""},
+		{"from an absolute path", findIn{Base: dir + "/src", Glob: "*.py"}, []string{dir + "/src/b.py"}, ""},
+		{"only directories", findIn{Base: ".", Glob: "d*", Type: "directory", Recursive: true, Gitignore: true}, []string{"docs", "src/deep"}, ""},
+		{"only files", findIn{Base: ".", Glob: "*", Type: "file", Gitignore: true}, []string{".gitignore", "a.py"}, ""},
+		{"what is ignored, when asked for", findIn{Base: ".", Glob: "*.o"}, []string{"a.o"}, ""},
+		{"what is ignored, when not", findIn{Base: ".", Glob: "*.o", Gitignore: true}, []string{}, ""},
+		{"a pattern that is none", findIn{Base: ".", Glob: "[a"}, nil, fault.ParamInvalid},
+		{"outside", findIn{Base: "..", Glob: "*"}, nil, fault.OutsideAllowed},
+		{"in a file", findIn{Base: "a.py", Glob: "*"}, nil, fault.ParamInvalid},
 	} {
 		c.in.MaxResults = 100
 		out, err := r.find(context.Background(), c.in)
@@ -47,7 +47,7 @@ func TestFoundPathsComeInPartsThatLoseNothing(t *testing.T) {
 		world = append(world, fmt.Sprintf("d%d/f%02d.txt=", i%3, i), fmt.Sprintf("d%d.x/g%02d.txt=", i%3, i))
 	}
 	r, _ := readerOf(t, world...)
-	in := findIn{Base: ".", Pattern: "*.txt", Recursive: true, MaxResults: 1000}
+	in := findIn{Base: ".", Glob: "*.txt", Recursive: true, MaxResults: 1000}
 	all, err := r.find(context.Background(), in)
 	if err != nil || len(all.Paths) != 60 {
 		t.Fatal(err, len(all.Paths))
@@ -75,7 +75,7 @@ func TestFoundPathsComeInPartsThatLoseNothing(t *testing.T) {
 
 func TestNothingFoundSaysWhatWasSearched(t *testing.T) {
 	r, _ := readerOf(t, ".git/x=", ".gitignore=foo.log\n", "foo.log=", "foobar.txt=")
-	out, err := r.find(context.Background(), findIn{Base: ".", Pattern: "foo", Gitignore: true, MaxResults: 10})
+	out, err := r.find(context.Background(), findIn{Base: ".", Glob: "foo", Gitignore: true, MaxResults: 10})
 	is(t, "finding", err, "")
 	for _, part := range []string{`nothing matches "foo" among 2 entries`, "*foo*", "1 excluded by .gitignore"} {
 		if !strings.Contains(out.Text(), part) {
@@ -205,7 +205,7 @@ func TestACancelledSearchStops(t *testing.T) {
 	cancel()
 	_, err := r.search(ctx, searchIn{Path: ".", Regex: "x", Recursive: true, MaxResults: 1, Output: "lines"})
 	is(t, "a search", err, fault.TimedOut)
-	_, err = r.find(ctx, findIn{Base: ".", Pattern: "x", Recursive: true, MaxResults: 1})
+	_, err = r.find(ctx, findIn{Base: ".", Glob: "x", Recursive: true, MaxResults: 1})
 	is(t, "a walk", err, fault.TimedOut)
 	_, err = r.list(ctx, listIn{Dir: ".", Sort: "name", Limit: 1})
 	is(t, "a listing", err, fault.TimedOut)

@@ -158,8 +158,10 @@ func writeLog(to io.Writer, size int64) error {
 	r := rand.New(rand.NewPCG(1, 2))
 	out := bufio.NewWriterSize(to, 1<<20)
 	paths := []string{"/api/Orders", "/api/Users", "/static/app", "/files/Upload", "/internal/Hijack"}
-	words := strings.Fields("request handled cache warm queue depth connection reused upstream answered retry budget left shard checkpoint written acknowledged redistributed authenticated")
-	russian := strings.Fields("запрос обработан за отведённое время очередь пуста соединение закрыто клиентом")
+	words := strings.Fields("request handled cache warm queue depth connection reused upstream answered retry budget left " +
+		"shard checkpoint written acknowledged redistributed authenticated")
+	russian := strings.Fields("запрос обработан за отведённое время очередь пуста " +
+		"соединение закрыто клиентом")
 	levels := []string{"INFO", "INFO", "INFO", "DEBUG", "DEBUG", "WARN"}
 	written := int64(0)
 	for n := 0; written < size; n++ {

@@ -182,8 +182,9 @@ func (m measured) line() string {
 
 func page(w *workplace, all []measured) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Benchmarks\n\nHow long common work takes with these servers, and with other programs that do the same. Run `scripts/bench` to\n"+
-		"measure your machine. This is %s, on %s.\n\n", w.version(), machine())
+	b.WriteString("# Benchmarks\n\n")
+	fmt.Fprintf(&b, "How long common work takes with these servers, and with other programs that do the same. Run `scripts/bench` to\n"+
+		"measure your machine. This is %s, on %s.\n\n", printed("dist/file-read", "--version"), machine())
 	b.WriteString("Our servers ran as they are installed, with the audit log and the kernel's restrictions on, and were called by MCP on\n" +
 		"stdio. The last column is our share of what the best other program took: 0.50 is half of its time or memory. All\n" +
 		"files were in the page cache. The programs of a row took turns, and the table shows medians.\n\n")
@@ -228,12 +229,14 @@ func chartOf(all []measured) string {
 		if ratio > 1 {
 			class = "more"
 		}
-		fmt.Fprintf(&b, "<text class=\"name\" x=\"%d\" y=\"%d\">%s</text><rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"13\" rx=\"2\"/>"+
-			"<text x=\"%d\" y=\"%d\">%.2f of %s</text>\n", left-8, y+11, escapeXML(m.name), class, left, y, x(ratio), left+x(ratio)+6, y+11,
-			ratio, escapeXML(m.sides[m.best()].name))
+		fmt.Fprintf(&b, `<text class="name" x="%d" y="%d">%s</text>`, left-8, y+11, escapeXML(m.name))
+		fmt.Fprintf(&b, `<rect class="%s" x="%d" y="%d" width="%d" height="13" rx="2"/>`, class, left, y, x(ratio))
+		fmt.Fprintf(&b, "<text x=\"%d\" y=\"%d\">%.2f of %s</text>\n",
+			left+x(ratio)+6, y+11, ratio, escapeXML(m.sides[m.best()].name))
 		y += row
 	}
-	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="1050" height="%[1]d" viewBox="0 0 1050 %[1]d" role="img" aria-label="Our share of what the best other program took">
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="1050" height="%[1]d" viewBox="0 0 1050 %[1]d" role="img" `+
+		`aria-label="Our share of what the best other program took">
 <style>
 text { font: 12px system-ui, sans-serif; fill: #24292f } .name { text-anchor: end }
 .less { fill: #2da44e } .more { fill: #bf8700 } line { stroke: #57606a; stroke-dasharray: 4 3 }
@@ -255,7 +258,8 @@ func machine() string {
 			cpu = strings.TrimSpace(strings.TrimLeft(name, "\t :"))
 		}
 	}
-	return fmt.Sprintf("%d cores of %s with %s, %s and node %s", runtime.NumCPU(), cpu, printed("uname", "-sr"), runtime.Version(), printed("node", "--version"))
+	return fmt.Sprintf("%d cores of %s with %s, %s and node %s",
+		runtime.NumCPU(), cpu, printed("uname", "-sr"), runtime.Version(), printed("node", "--version"))
 }
 
 // printed is what a command prints, on one line.

@@ -20,11 +20,18 @@ var groups = []struct {
 	name string
 	rows func(*workplace) ([]row, error)
 }{
-	{"search", searching}, {"find", finding}, {"read", reading}, {"write", writing}, {"run", running}, {"start", starting}, {"memory", remembering},
+	{"search", searching},
+	{"find", finding},
+	{"read", reading},
+	{"write", writing},
+	{"run", running},
+	{"start", starting},
+	{"memory", remembering},
 }
 
 // searching counts lines with the index off, then again with what the first search left in it, beside ripgrep.
 func searching(w *workplace) ([]row, error) {
+	noIndex := []string{"--search-index", "0"}
 	var all []row
 	for _, place := range []struct {
 		name     string
@@ -33,8 +40,8 @@ func searching(w *workplace) ([]row, error) {
 		ignore   bool
 		patterns []string
 	}{
-		{"small tree", (*workplace).smallTree, []string{"--search-index", "0"}, false, []string{"errgroup", "(?i)context canceled", `\w{5}\s+\w{5}\s+\w{5}`}},
-		{"big tree", (*workplace).bigTree, []string{"--search-index", "0"}, true, []string{"errgroup", "(?i)context canceled", `\bfunc\s+\w+Handler\b`}},
+		{"small tree", (*workplace).smallTree, noIndex, false, []string{"errgroup", "(?i)context canceled", `\w{5}\s+\w{5}\s+\w{5}`}},
+		{"big tree", (*workplace).bigTree, noIndex, true, []string{"errgroup", "(?i)context canceled", `\bfunc\s+\w+Handler\b`}},
 		{"big tree, again", (*workplace).bigTree, nil, true, []string{"errgroup", "(?i)context canceled"}},
 		{"log", (*workplace).logFile, nil, false, []string{"ZZQ_RARE", `\d{2}:59:59\.\d{3}Z`}},
 	} {
@@ -51,7 +58,9 @@ func searching(w *workplace) ([]row, error) {
 			return nil, err
 		}
 		for _, pattern := range place.patterns {
-			args := map[string]any{"search_path": root, "regex_pattern": pattern, "recursive": true, "output": "count", "use_gitignore": place.ignore}
+			args := map[string]any{
+				"search_path": root, "regex_pattern": pattern, "recursive": true, "output": "count", "use_gitignore": place.ignore,
+			}
 			r := row{name: fmt.Sprintf("search %s: `%s`", place.name, strings.ReplaceAll(pattern, "|", `\|`)), unit: "ms", times: 9}
 			r.sides = append(r.sides, side{"file-read", func(int) (float64, string, error) {
 				answer, took, err := c.call("search_content_in_files", args)
@@ -86,7 +95,8 @@ type ripgrep struct{ name, path string }
 
 // ripgreps are the one in PATH and the newest, from npm.
 func (w *workplace) ripgreps() (all []ripgrep) {
-	newest, _ := filepath.Abs("interop/bench/peers/node_modules/@vscode/ripgrep-" + runtime.GOOS + "-" + strings.Replace(runtime.GOARCH, "amd64", "x64", 1) + "/bin/rg")
+	platform := runtime.GOOS + "-" + strings.Replace(runtime.GOARCH, "amd64", "x64", 1)
+	newest, _ := filepath.Abs("interop/bench/peers/node_modules/@vscode/ripgrep-" + platform + "/bin/rg")
 	for _, path := range []string{w.program("rg"), newest} {
 		if f := strings.Fields(printed(path, "--version")); len(f) > 1 && f[0] == "ripgrep" {
 			all = append(all, ripgrep{"ripgrep " + f[1], path})
@@ -97,9 +107,11 @@ func (w *workplace) ripgreps() (all []ripgrep) {
 
 // command searches as we do: hidden files too, no configuration, and of all ignore files only .gitignore, or none.
 func (r ripgrep) command(root string, ignore bool, args ...string) *exec.Cmd {
-	line := []string{"--no-config", "--no-messages", "--hidden", "--no-ignore"}
+	line := []string{"--no-config", "--no-messages", "--hidden"}
 	if ignore {
-		line = []string{"--no-config", "--no-messages", "--hidden", "--no-require-git", "--no-ignore-global", "--no-ignore-parent", "--no-ignore-dot"}
+		line = append(line, "--no-require-git", "--no-ignore-global", "--no-ignore-parent", "--no-ignore-dot")
+	} else {
+		line = append(line, "--no-ignore")
 	}
 	cmd := exec.Command(r.path, append(append(line, args...), "./")...)
 	cmd.Dir = root
@@ -232,7 +244,8 @@ func writing(w *workplace) ([]row, error) {
 			return took, err
 		}, err
 	}
-	create, edit := row{name: "create a file of 4 KB", unit: "ms", times: 200}, row{name: "edit a line of a file of 9 MB", unit: "ms", times: 9}
+	create := row{name: "create a file of 4 KB", unit: "ms", times: 200}
+	edit := row{name: "edit a line of a file of 9 MB", unit: "ms", times: 9}
 	add := func(r *row, name string, do change, path func(n int) string, was, is func(n int) string) {
 		r.sides = append(r.sides, side{name, func(n int) (float64, string, error) {
 			took, err := do(path(n), was(n), is(n))
@@ -389,7 +402,11 @@ func starting(w *workplace) ([]row, error) {
 	for _, r := range []struct {
 		name   string
 		others []string
-	}{{"file-read", []string{loop, reference}}, {"file-write", []string{loop, reference}}, {"shell-exec", []string{loop, commands, "mcp-shell-server"}}} {
+	}{
+		{"file-read", []string{loop, reference}},
+		{"file-write", []string{loop, reference}},
+		{"shell-exec", []string{loop, commands, "mcp-shell-server"}},
+	} {
 		one := row{name: "start " + r.name, unit: "ms", times: 15}
 		for _, name := range append([]string{r.name}, r.others...) {
 			argv := w.ours(name, w.dir)
@@ -436,11 +453,17 @@ func remembering(w *workplace) ([]row, error) {
 		return nil, err
 	}
 	flood := map[string]any{"command": `head -c 1G /dev/zero | tr '\0' a`}
+	count := map[string]any{"search_path": tree, "regex_pattern": "errgroup", "recursive": true, "output": "count"}
 	all := []row{
-		{name: "memory of file-read after its start", sides: []side{{"file-read", memory("VmRSS", w.ours("file-read", w.dir), "", nil)}}},
-		{name: "peak memory while a command prints 1 GB", sides: []side{{"shell-exec", memory("VmHWM", w.ours("shell-exec", w.dir), "shell_exec", flood)}}},
-		{name: "peak memory of a search of the big tree", sides: []side{{"file-read", memory("VmHWM", w.ours("file-read", tree), "search_content_in_files",
-			map[string]any{"search_path": tree, "regex_pattern": "errgroup", "recursive": true, "output": "count"})}}},
+		{name: "memory of file-read after its start", sides: []side{
+			{"file-read", memory("VmRSS", w.ours("file-read", w.dir), "", nil)},
+		}},
+		{name: "peak memory while a command prints 1 GB", sides: []side{
+			{"shell-exec", memory("VmHWM", w.ours("shell-exec", w.dir), "shell_exec", flood)},
+		}},
+		{name: "peak memory of a search of the big tree", sides: []side{
+			{"file-read", memory("VmHWM", w.ours("file-read", tree), "search_content_in_files", count)},
+		}},
 	}
 	if argv := w.peer(reference); argv != nil {
 		all[0].sides = append(all[0].sides, side{reference, memory("VmRSS", argv, "", nil)})

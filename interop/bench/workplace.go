@@ -72,8 +72,6 @@ func (w *workplace) ours(name, root string, flags ...string) []string {
 	return append([]string{program, "--allow-path", root}, flags...)
 }
 
-func (w *workplace) version() string { return printed("dist/file-read", "--version") }
-
 const (
 	loop      = "mcp-go's loop"
 	reference = "server-filesystem"

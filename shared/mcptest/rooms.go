@@ -47,8 +47,11 @@ func Operations(room string, except ...string) Rule {
 // Pure is the rule of packages that touch memory only.
 func Pure(room string) Rule {
 	return Rule{
-		Room:    room,
-		Never:   []string{"os/...", "net/...", "syscall", "unsafe", "time", "golang.org/x/sys/...", mcpGo, logging, Shared + "/confine", Shared + "/toolkit"},
+		Room: room,
+		Never: []string{
+			"os/...", "net/...", "syscall", "unsafe", "time", "golang.org/x/sys/...",
+			mcpGo, logging, Shared + "/confine", Shared + "/toolkit",
+		},
 		Alone:   true,
 		Because: "a pure package touches memory only, so that its tests are tables and its fuzzing is whole",
 	}

@@ -133,7 +133,8 @@ func converse(text, root, home string, names *names) (string, error) {
 	for i := range words {
 		words[i] = names.expand(words[i])
 	}
-	c, err := dial(Options{Dir: root, Env: []string{"HOME=" + home, "XDG_STATE_HOME=" + home + "/.state"}}, make(chan string), words[0], words[1:])
+	options := Options{Dir: root, Env: []string{"HOME=" + home, "XDG_STATE_HOME=" + home + "/.state"}}
+	c, err := dial(options, make(chan string), words[0], words[1:])
 	if err != nil {
 		return text, err
 	}

@@ -14,7 +14,8 @@ import (
 // Compile compiles an expression. An expression that is not valid is
 // [fault.ParamInvalid], with the place of the mistake and what to write instead.
 func Compile(expr string, o Options) (*Pattern, error) {
-	tooLarge := fault.New(fault.ParamInvalid, "the pattern is too large", "Use a shorter pattern, fewer alternatives, or smaller repeat counts")
+	tooLarge := fault.New(fault.ParamInvalid, "the pattern is too large",
+		"Use a shorter pattern, fewer alternatives, or smaller repeat counts")
 	if len(expr) > MaxExpr {
 		return nil, tooLarge.With("limit_bytes", MaxExpr)
 	}
@@ -34,7 +35,12 @@ func Compile(expr string, o Options) (*Pattern, error) {
 			*re = *re.Sub[0]
 		}
 	})
-	p := &Pattern{sizes: defaultSizes, keepCR: names(tree, '\r'), spans: o.Multiline && crosses(tree), buffers: cmp.Or(o.Buffers, new(Buffers))}
+	p := &Pattern{
+		sizes:   defaultSizes,
+		keepCR:  names(tree, '\r'),
+		spans:   o.Multiline && crosses(tree),
+		buffers: cmp.Or(o.Buffers, new(Buffers)),
+	}
 	if !p.spans {
 		if names(tree, '\n') {
 			return nil, fault.New(fault.ParamInvalid, "the pattern names a line break, but every line is matched by itself",

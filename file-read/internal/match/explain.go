@@ -76,7 +76,8 @@ func explain(expr string, err error) error {
 		fragment = strings.ToValidUTF8(fragment[:limit], "") + "…"
 	}
 	character := utf8.RuneCountInString(expr[:at]) + 1
-	msg := fmt.Sprintf("the pattern is not a regular expression: %s, at character %d: %s", mistakes[bad.Code], character, strconv.Quote(fragment))
+	msg := fmt.Sprintf("the pattern is not a regular expression: %s, at character %d: %s",
+		mistakes[bad.Code], character, strconv.Quote(fragment))
 	do := "Write a backslash before characters that stand for themselves, or search for fixed text"
 	rest := expr[at:]
 	i := slices.IndexFunc(foreign, func(f feature) bool { return strings.HasPrefix(rest, f.spelling) })

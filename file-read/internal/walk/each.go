@@ -28,13 +28,17 @@ const (
 // results to deliver, one at a time, in the order of the walk. When deliver returns
 // false, or ctx ends, the context of work ends and Each returns as soon as the
 // calls under way do. File.Dir is open during work only.
-func Each[R any](ctx context.Context, root confine.Path, o Options, work func(context.Context, File) R, deliver func(File, R) bool) (Skipped, error) {
+func Each[R any](
+	ctx context.Context, root confine.Path, o Options, work func(context.Context, File) R, deliver func(File, R) bool,
+) (Skipped, error) {
 	return (&crew[R]{o: o, work: work, deliver: deliver}).run(ctx, root)
 }
 
 // All is Each for every entry: directories, each before what is in it, links and
 // special files too.
-func All[R any](ctx context.Context, root confine.Path, o Options, work func(context.Context, File) R, deliver func(File, R) bool) (Skipped, error) {
+func All[R any](
+	ctx context.Context, root confine.Path, o Options, work func(context.Context, File) R, deliver func(File, R) bool,
+) (Skipped, error) {
 	return (&crew[R]{o: o, work: work, deliver: deliver, all: true}).run(ctx, root)
 }
 
