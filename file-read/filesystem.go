@@ -85,7 +85,7 @@ func (r *reader) fsReadMedia(ctx context.Context, in fsPathIn) (fsMediaOut, erro
 		return fsMediaOut{}, err
 	}
 	defer f.Close()
-	head, whole, err := readHead(f, info.Size)
+	head, whole, err := readHead(f, info.Size, 0)
 	if err != nil {
 		return fsMediaOut{}, err
 	}

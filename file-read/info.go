@@ -58,7 +58,7 @@ func (o *infoOut) describeContent(ctx context.Context, p confine.Path) {
 		return
 	}
 	defer f.Close()
-	head, whole, err := readHead(f, info.Size)
+	head, whole, err := readHead(f, info.Size, 0)
 	if err != nil {
 		return
 	}

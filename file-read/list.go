@@ -58,66 +58,68 @@ func (r *reader) list(ctx context.Context, in listIn) (listOut, error) {
 		return listOut{}, err
 	}
 	defer d.Close()
-	var pattern glob.Pattern
-	if in.Pattern != "" {
-		if pattern, err = glob.Compile(in.Pattern); err != nil {
-			return listOut{}, err
-		}
+	items, err := in.items(ctx, d)
+	if err != nil {
+		return listOut{}, err
 	}
-
-	var items []item
-	for !errors.Is(err, io.EOF) {
-		var entries []confine.Entry
-		entries, err = d.Next(1024)
-		for _, e := range entries {
-			if !in.Hidden && strings.HasPrefix(e.Name, ".") || in.Pattern != "" && !pattern.Match(e.Name) {
-				continue
-			}
-			i := item{0, e.Name, e.Type} // what cannot be looked at comes last
-			if in.Sort != "name" {
-				if info, err := d.Info(e.Name); err == nil {
-					i.key = info.Modified.UnixNano()
-					if in.Sort == "size" {
-						i.key = info.Size
-					}
-				}
-			}
-			items = append(items, i)
-		}
-		if err := cmp.Or(err, ctx.Err()); err != nil && !errors.Is(err, io.EOF) {
-			return listOut{}, err
-		}
-	}
-	slices.SortFunc(items, item.compare)
 	first := 0
 	if in.Cursor != "" {
-		first, _ = slices.BinarySearchFunc(items, after, func(i, after item) int {
-			if i.compare(after) <= 0 {
-				return -1
-			}
-			return 1
-		})
+		var there bool
+		if first, there = slices.BinarySearchFunc(items, after, item.compare); there {
+			first++
+		}
 	}
 	page := items[first:min(first+in.Limit, len(items))]
 
 	out := listOut{Entries: make([]entry, 0, len(page)), Total: len(items), Denied: d.Denied()}
 	for _, i := range page {
-		e := entry{Name: i.name, Type: i.kind.String()}
-		if info, err := d.Info(i.name); err != nil {
-			e.Error = fault.From(err).Sentence()
-		} else {
-			e.Type, e.Modified = info.Type.String(), stamp(info.Modified)
-			if info.Type == confine.File {
-				e.Size = info.Size
-			}
-		}
-		out.Entries = append(out.Entries, e)
+		out.Entries = append(out.Entries, i.describe(d))
 	}
 	if first+len(page) < len(items) {
 		last := page[len(page)-1]
 		out.NextCursor = base64.RawURLEncoding.EncodeToString([]byte(in.Sort + "/" + strconv.FormatInt(last.key, 10) + "/" + last.name))
 	}
 	return out, nil
+}
+
+// items are all entries to be listed, in order.
+func (in listIn) items(ctx context.Context, d *confine.Dir) (all []item, err error) {
+	var pattern glob.Pattern
+	if in.Pattern != "" {
+		if pattern, err = glob.Compile(in.Pattern); err != nil {
+			return nil, err
+		}
+	}
+	for !errors.Is(err, io.EOF) {
+		var entries []confine.Entry
+		entries, err = d.Next(1024)
+		for _, e := range entries {
+			if (in.Hidden || !strings.HasPrefix(e.Name, ".")) && (in.Pattern == "" || pattern.Match(e.Name)) {
+				all = append(all, item{sortKey(d, e.Name, in.Sort), e.Name, e.Type})
+			}
+		}
+		if err := cmp.Or(err, ctx.Err()); err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+	}
+	slices.SortFunc(all, item.compare)
+	return all, nil
+}
+
+// sortKey is the size or the time of a name, in the order of the parameter sort; 0, so that
+// it comes last, of one that cannot be looked at.
+func sortKey(d *confine.Dir, name, by string) int64 {
+	if by == "name" {
+		return 0
+	}
+	info, err := d.Info(name)
+	switch {
+	case err != nil:
+		return 0
+	case by == "size":
+		return info.Size
+	}
+	return info.Modified.UnixNano()
 }
 
 // item is a name with the key it is sorted by; larger keys come first, equal
@@ -131,6 +133,18 @@ type item struct {
 
 func (i item) compare(j item) int {
 	return cmp.Or(cmp.Compare(j.key, i.key), strings.Compare(i.name, j.name))
+}
+
+func (i item) describe(d *confine.Dir) entry {
+	info, err := d.Info(i.name)
+	if err != nil {
+		return entry{Name: i.name, Type: i.kind.String(), Error: fault.From(err).Sentence()}
+	}
+	e := entry{Name: i.name, Type: info.Type.String(), Modified: stamp(info.Modified)}
+	if info.Type == confine.File {
+		e.Size = info.Size
+	}
+	return e
 }
 
 // stamp is a time as every answer of this server writes it: RFC 3339, UTC, seconds.

@@ -59,29 +59,14 @@ func (r *reader) read(ctx context.Context, in readIn) (readOut, error) {
 	size := f.Size()
 	budget := cmp.Or(in.budget, r.maxBytes)
 
-	// A file that fits into the answer is read whole, as long as it was when it was opened. Of a larger one, or one of
-	// /proc, whose size is not known, the head is read first.
-	var head []byte
-	whole := size > 0 && size <= int64(max(budget, headBytes-1))
-	if whole {
-		head = make([]byte, size)
-		var n int
-		if n, err = f.ReadAt(head, 0); err == io.EOF {
-			err = nil
-		}
-		head = head[:n]
-	} else {
-		head, whole, err = readHead(f, size)
-	}
+	// A file that fits into the answer is read whole. Of a larger one the head is read first.
+	head, whole, err := readHead(f, size, max(budget, headBytes-1))
 	if err != nil {
 		return readOut{}, err
 	}
-	found := text.Detect(head[:min(len(head), headBytes)], whole && len(head) <= headBytes)
-	if in.Encoding != "" {
-		if found.Encoding, err = text.Lookup(in.Encoding); err != nil {
-			return readOut{}, err
-		}
-		found.Binary = false
+	found, err := in.detect(head, whole)
+	if err != nil {
+		return readOut{}, err
 	}
 	if found.Binary {
 		return r.readMedia(p, f, size, found.MIME)
@@ -96,22 +81,9 @@ func (r *reader) read(ctx context.Context, in readIn) (readOut, error) {
 	want := lines.Want{Offset: in.Offset, Limit: in.Limit, MaxBytes: budget}
 	var w lines.Window
 	if whole {
-		var ok bool
-		if w, ok = wholeWindow(head, found.Encoding, want); !ok {
-			w, err = readWindow(ctx, bytes.NewReader(head), int64(len(head)), found.Encoding, want)
-		}
+		w, err = windowOf(ctx, head, found.Encoding, want)
 	} else {
-		// In a large file that is read where it is, a place near the line is looked up.
-		if r.places != nil && want.Offset > 1 && size > lines.MinIndexed && found.Encoding.IsUTF8() {
-			again := func() (confine.Stamp, error) {
-				now, err := p.Stat()
-				return now.Stamp, err
-			}
-			want.From, err = r.places.Before(ctx, lines.File{ReaderAt: f, Stamp: f.Stamp(), Again: again}, want.Offset)
-		}
-		if err == nil {
-			w, err = readWindow(ctx, f, size, found.Encoding, want)
-		}
+		w, err = r.openWindow(ctx, p, f, found.Encoding, want)
 	}
 	if err != nil {
 		return readOut{}, err
@@ -119,7 +91,7 @@ func (r *reader) read(ctx context.Context, in readIn) (readOut, error) {
 	out := readOut{
 		StartLine: w.Start, LineCount: w.Count, Truncated: w.Truncated, NextOffset: w.Next,
 		Size: size, MIMEType: found.MIME, Encoding: found.Encoding.Name(), LineEnding: string(text.LineEndingOf(w.Text)),
-		past: w.Count == 0 && want.Offset > 1,
+		past: w.Count == 0 && in.Offset > 1,
 	}
 	if utf8.Valid(w.Text) {
 		out.Content = toolkit.Text(w.Text)
@@ -129,35 +101,61 @@ func (r *reader) read(ctx context.Context, in readIn) (readOut, error) {
 	if w.Total >= 0 {
 		out.TotalLines = &w.Total
 	}
-	if whole && w.Start <= 1 && !w.Truncated && w.Cut == 0 && want.Limit == 0 {
+	if whole && w.Start <= 1 && !w.Truncated && w.Cut == 0 && in.Limit == 0 {
 		sum := sha256.Sum256(head)
 		out.SHA256 = hex.EncodeToString(sum[:])
 	}
 	return out, nil
 }
 
-// wholeWindow is the window of all of a text in UTF-8, where it is wanted and may be
-// returned as it is, with no line that has to be cut.
-func wholeWindow(raw []byte, enc text.Encoding, want lines.Want) (w lines.Window, ok bool) {
-	if !enc.IsUTF8() || want.Offset != 0 || want.Limit != 0 || len(raw) > want.MaxBytes {
-		return w, false
+// detect tells the kind of a file by its head, or as the call says what its encoding is.
+func (in readIn) detect(head []byte, whole bool) (text.Detected, error) {
+	found := text.Detect(head[:min(len(head), headBytes)], whole && len(head) <= headBytes)
+	if in.Encoding == "" {
+		return found, nil
 	}
+	var err error
+	found.Encoding, err = text.Lookup(in.Encoding)
+	found.Binary = false
+	return found, err
+}
+
+// windowOf cuts the lines wanted out of a file that is in memory. All of a text in UTF-8 is
+// returned as it is, unless one of its lines has to be cut.
+func windowOf(ctx context.Context, raw []byte, enc text.Encoding, want lines.Want) (lines.Window, error) {
 	content := bytes.TrimPrefix(raw, enc.BOM())
-	if len(content) == 0 {
-		return w, false
-	}
-	for rest := content; len(rest) > lines.DefaultMaxLine; {
+	all := enc.IsUTF8() && want.Offset == 0 && want.Limit == 0 && len(raw) <= want.MaxBytes && len(content) > 0
+	for rest := content; all && len(rest) > lines.DefaultMaxLine; {
 		end := bytes.LastIndexByte(rest[:lines.DefaultMaxLine+1], '\n')
-		if end < 0 {
-			return w, false
-		}
-		rest = rest[end+1:]
+		all, rest = end >= 0, rest[end+1:]
+	}
+	if !all {
+		return readWindow(ctx, bytes.NewReader(raw), int64(len(raw)), enc, want)
 	}
 	count := bytes.Count(content, []byte{'\n'})
 	if content[len(content)-1] != '\n' {
 		count++
 	}
-	return lines.Window{Text: content, Start: 1, Count: count, Total: int64(count)}, true
+	return lines.Window{Text: content, Start: 1, Count: count, Total: int64(count)}, nil
+}
+
+// openWindow reads the lines wanted from the file. If it is large, a place near the first
+// line is looked up.
+func (r *reader) openWindow(
+	ctx context.Context, p confine.Path, f *confine.Reader, enc text.Encoding, want lines.Want,
+) (lines.Window, error) {
+	if r.places != nil && want.Offset > 1 && f.Size() > lines.MinIndexed && enc.IsUTF8() {
+		again := func() (confine.Stamp, error) {
+			now, err := p.Stat()
+			return now.Stamp, err
+		}
+		var err error
+		want.From, err = r.places.Before(ctx, lines.File{ReaderAt: f, Stamp: f.Stamp(), Again: again}, want.Offset)
+		if err != nil {
+			return lines.Window{}, err
+		}
+	}
+	return readWindow(ctx, f, f.Size(), enc, want)
 }
 
 // readWindow reads UTF-8 where it is and any other encoding through its decoder, in

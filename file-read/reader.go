@@ -35,16 +35,21 @@ type file interface {
 	io.ReaderAt
 }
 
-// readHead reads what detection needs and leaves the file's offset at its start.
-// It reports whether that is the whole file, whatever its size is said to be: a file of
-// /proc has none.
-func readHead(f io.ReaderAt, size int64) (head []byte, whole bool, err error) {
-	head = make([]byte, min(max(size, 4095)+1, headBytes))
+// readHead reads a file of at most so many bytes, as long as it was when it was opened, or
+// of a larger one what detection needs. It reports whether that is the whole file, whatever
+// its size is said to be: a file of /proc has none.
+func readHead(f io.ReaderAt, size int64, maxWhole int) (head []byte, whole bool, err error) {
+	whole = size > 0 && size <= int64(maxWhole)
+	room := size
+	if !whole {
+		room = min(max(size, 4095)+1, headBytes)
+	}
+	head = make([]byte, room)
 	n, err := f.ReadAt(head, 0)
 	if err == io.EOF {
 		return head[:n], true, nil
 	}
-	return head[:n], false, err
+	return head[:n], whole, err
 }
 
 func compileGlobs(patterns []string) ([]glob.Pattern, error) {

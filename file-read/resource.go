@@ -56,26 +56,34 @@ func (r *reader) completePath(ctx context.Context, prefix string) (values []stri
 		}
 	}
 	if p, err := roots.Parse(parent); err == nil {
-		if d, err := p.OpenDir(); err == nil {
-			defer d.Close()
-			for err == nil && ctx.Err() == nil {
-				var entries []confine.Entry
-				entries, err = d.Next(1024)
-				for _, e := range entries {
-					if !strings.HasPrefix(e.Name, start) {
-						continue
-					}
-					name := strings.TrimPrefix(p.Child(e.Name).Abs(), "/")
-					if e.Type == confine.Directory {
-						name += "/"
-					}
-					values = append(values, name)
-				}
-			}
-		}
+		values = append(values, completionsIn(ctx, p, start)...)
 	}
 	slices.Sort(values)
 	values = slices.Compact(values)
 	total = len(values)
 	return values[:min(total, completionsMax)], total, total > completionsMax, nil
+}
+
+// completionsIn are the entries of a directory whose names begin with start.
+func completionsIn(ctx context.Context, p confine.Path, start string) (values []string) {
+	d, err := p.OpenDir()
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	for err == nil && ctx.Err() == nil {
+		var entries []confine.Entry
+		entries, err = d.Next(1024)
+		for _, e := range entries {
+			if !strings.HasPrefix(e.Name, start) {
+				continue
+			}
+			name := strings.TrimPrefix(p.Child(e.Name).Abs(), "/")
+			if e.Type == confine.Directory {
+				name += "/"
+			}
+			values = append(values, name)
+		}
+	}
+	return values
 }

@@ -27,26 +27,8 @@ func (z sizes) read(ctx context.Context, r io.ReaderAt, size int64, w Want) (Win
 	}
 	t := &text{r, size, make([]byte, max(0, min(int64(room), size)))}
 	if w.Offset < 0 {
-		if at, err = t.fromEnd(ctx, -w.Offset); err != nil {
+		if at, line, err = z.lineFromEnd(ctx, t, -w.Offset); err != nil {
 			return Window{}, err
-		}
-		switch {
-		case at == 0:
-			line = 1
-		case size > z.countAll:
-			line = w.Offset
-		default: // count the lines before it
-			for pos := int64(0); pos < at; {
-				b, err := t.block(ctx, pos, at)
-				if err != nil {
-					return Window{}, err
-				}
-				if len(b) == 0 {
-					break
-				}
-				line += int64(bytes.Count(b, newline))
-				pos += int64(len(b))
-			}
 		}
 		w.Offset = line
 	}
@@ -96,7 +78,31 @@ func (t *text) block(ctx context.Context, pos, end int64) ([]byte, error) {
 	return t.buf[:got], nil
 }
 
-// fromEnd is where the n-th line from the end begins, 0 if there are fewer. The
+// lineFromEnd is where the n-th line from the end begins, and its number: -n in a text whose
+// lines are too many to count.
+func (z sizes) lineFromEnd(ctx context.Context, t *text, n int64) (at, line int64, err error) {
+	if at, err = t.fromEnd(ctx, n); err != nil {
+		return 0, 0, err
+	}
+	if at > 0 && t.size > z.countAll {
+		return at, -n, nil
+	}
+	line = 1
+	for pos := int64(0); pos < at; {
+		b, err := t.block(ctx, pos, at)
+		if err != nil {
+			return 0, 0, err
+		}
+		if len(b) == 0 {
+			break
+		}
+		line += int64(bytes.Count(b, newline))
+		pos += int64(len(b))
+	}
+	return at, line, nil
+}
+
+// fromEnd is the byte where the n-th line from the end begins, 0 if there are fewer. The
 // line feed that ends the text begins no line.
 func (t *text) fromEnd(ctx context.Context, n int64) (int64, error) {
 	for end := t.size - 1; end > 0; {

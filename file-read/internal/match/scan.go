@@ -108,31 +108,26 @@ func (t *teddy) groups(b []byte, at int) byte {
 // A byteWindow is three sets of bytes in a row.
 type byteWindow struct{ tables halves }
 
-// newByteWindow is a window of three sets. Upper halves of bytes with the same lower ones
-// share a group, so that eight groups are enough for most sets; where they are not, more
-// bytes than those of the set fit.
+// newByteWindow is a window of three sets. Upper halves of bytes whose rows of lower halves
+// are the same share a group, so that eight groups are enough for most sets; where they are
+// not, more bytes than those of the set fit.
 func newByteWindow(sets [3]*[256]bool) *byteWindow {
 	w := new(byteWindow)
 	for k, set := range sets {
-		var lowers []uint16
+		var rows [][16]bool
 		for upper := range 16 {
-			var lower uint16
-			for i := range 16 {
-				if set[upper<<4|i] {
-					lower |= 1 << i
-				}
-			}
-			if lower == 0 {
+			row := [16]bool(set[upper<<4:])
+			if !slices.Contains(row[:], true) {
 				continue
 			}
-			group := slices.Index(lowers, lower)
+			group := slices.Index(rows, row)
 			if group < 0 {
-				group = len(lowers) & 7
-				lowers = append(lowers, lower)
+				group = len(rows)
+				rows = append(rows, row)
 			}
-			for i := range 16 {
-				if lower>>i&1 != 0 {
-					w.tables.add(k, byte(upper<<4|i), 1<<(group&7))
+			for lower, in := range row {
+				if in {
+					w.tables.add(k, byte(upper<<4|lower), 1<<(group&7))
 				}
 			}
 		}

@@ -106,34 +106,42 @@ type Listing struct {
 // batch is the number of entries after which a walk looks whether it should end.
 const batch = 1024
 
+// read reads f, or recalls what is in it. After an error of reading, what was read until
+// then is not complete; read fails only when ctx ends. It appends to into.
+func (f *folder) read(ctx context.Context, o *Options, into []confine.Entry) (all Listing, complete bool, err error) {
+	var before confine.Stamp
+	if o.Recall != nil {
+		before = f.dir.Stamp()
+		if all, f.recalled = o.Recall(f.path, before); f.recalled {
+			return all, true, nil
+		}
+	}
+	for err == nil {
+		if ctx.Err() != nil {
+			return Listing{}, false, fault.From(ctx.Err())
+		}
+		into, err = f.dir.Append(into)
+	}
+	slices.SortFunc(into, func(a, b confine.Entry) int { return strings.Compare(a.Name, b.Name) })
+	all = Listing{into, f.dir.Denied()}
+	if complete = err == io.EOF; complete && o.Remember != nil && f.dir.Local() {
+		o.Remember(f.path, before, Listing{slices.Clone(into), all.Denied})
+	}
+	return all, complete, nil
+}
+
 // list reads f, or recalls what is in it, and leaves out what is not to be visited, with
 // the counts of that. It fails only when ctx ends; an error of reading is counted. It
 // appends to into, which it may also use for what it leaves out.
 func (f *folder) list(ctx context.Context, o *Options, into []confine.Entry) (entries []confine.Entry, left Skipped, err error) {
-	kept := into
-	var known Listing
-	var before confine.Stamp
-	if o.Recall != nil {
-		before = f.dir.Stamp()
-		known, f.recalled = o.Recall(f.path, before)
+	known, complete, err := f.read(ctx, o, into)
+	if err != nil {
+		return nil, left, err
 	}
-	if !f.recalled {
-		for err = nil; err == nil; {
-			if ctx.Err() != nil {
-				return nil, left, fault.From(ctx.Err())
-			}
-			into, err = f.dir.Append(into)
-		}
-		slices.SortFunc(into, func(a, b confine.Entry) int { return strings.Compare(a.Name, b.Name) })
-		known = Listing{into, f.dir.Denied()}
-		switch {
-		case err != io.EOF:
-			left.Unreadable++
-		case o.Remember != nil && f.dir.Local():
-			o.Remember(f.path, before, Listing{slices.Clone(into), known.Denied})
-		}
+	if !complete {
+		left.Unreadable++
 	}
-	left.Denied += known.Denied
+	left.Denied = known.Denied
 	all := known.Entries
 	if o.Gitignore {
 		f.readScope(all)
@@ -164,10 +172,10 @@ func (f *folder) list(ctx context.Context, o *Options, into []confine.Entry) (en
 		case f.scope != nil && f.scope.ignores(f.full, e.Name, e.Type == confine.Directory):
 			left.Ignored++
 		default:
-			kept = append(kept, *e)
+			into = append(into, *e)
 		}
 	}
-	return kept, left, nil
+	return into, left, nil
 }
 
 // readScope adds the rules of f itself to those of the directory above it. git reads a

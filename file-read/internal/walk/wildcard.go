@@ -36,41 +36,25 @@ const (
 // stars that are a whole component do not. It is not ok if the pattern cannot
 // match anything: it ends in a backslash, or in a class that is not closed.
 func compileWildcard(p string, paths bool) (w wildcard, ok bool) {
-	add := func(s ...step) { w.steps = append(w.steps, s...) }
-	for i := 0; i < len(p); i++ {
+	for i := 0; i < len(p); {
 		switch p[i] {
-		case '\\':
-			if i++; i == len(p) {
-				return w, false
-			}
-			add(step{kind: one, c: p[i]})
 		case '?':
-			add(step{kind: single})
+			w.steps = append(w.steps, step{kind: single})
+			i++
 		case '[':
-			set, next, ok := parseClass(p, i)
-			if !ok {
+			var set byteSet
+			if set, i, ok = parseClass(p, i); !ok {
 				return w, false
 			}
-			add(step{kind: oneOf, set: set})
-			i = next - 1
+			w.steps = append(w.steps, step{kind: oneOf, set: set})
 		case '*':
-			begin := i
-			for i+1 < len(p) && p[i+1] == '*' {
-				i++
-			}
-			rest := p[i+1:]
-			component := i > begin && (begin == 0 || p[begin-1] == '/') && (rest == "" || rest[0] == '/' || strings.HasPrefix(rest, `\/`))
-			switch {
-			case paths && !component:
-				add(step{kind: some})
-			case paths && strings.HasPrefix(rest, "/"): // any number of directories, also none
-				add(step{kind: fork}, step{kind: all}, step{kind: one, c: '/'})
-				i++
-			default:
-				add(step{kind: all})
-			}
+			i = w.addStars(p, i, paths)
 		default:
-			add(step{kind: one, c: p[i]})
+			var c byte
+			if c, i, ok = unescape(p, i); !ok {
+				return w, false
+			}
+			w.steps = append(w.steps, step{kind: one, c: c})
 		}
 	}
 
@@ -81,6 +65,23 @@ func compileWildcard(p string, paths bool) (w wildcard, ok bool) {
 		w.ending = string([]byte{w.steps[i].c}) + w.ending
 	}
 	return w, true
+}
+
+// addStars reads the stars that begin at byte i, and returns where they end.
+func (w *wildcard) addStars(p string, i int, paths bool) (next int) {
+	rest := strings.TrimLeft(p[i:], "*")
+	next = len(p) - len(rest)
+	component := next-i > 1 && (i == 0 || p[i-1] == '/') && (rest == "" || rest[0] == '/' || strings.HasPrefix(rest, `\/`))
+	switch {
+	case paths && !component:
+		w.steps = append(w.steps, step{kind: some})
+	case paths && strings.HasPrefix(rest, "/"): // any number of directories, also none
+		w.steps = append(w.steps, step{kind: fork}, step{kind: all}, step{kind: one, c: '/'})
+		next++
+	default:
+		w.steps = append(w.steps, step{kind: all})
+	}
+	return next
 }
 
 // match reports whether the wildcard matches all of s.
