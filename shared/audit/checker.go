@@ -95,19 +95,9 @@ func (c *checker) expected() uint64 {
 
 // event takes in a line that is whole in itself.
 func (c *checker) event(k link) {
-	// The first one settles where the chain begins. Only the head record knows what Keep
-	// pruned; files that it pruned and that are still there do no harm.
 	if c.next == 0 {
-		c.next = max(1, c.view.head.From)
-		if !c.view.sealed || k.Seq < c.next {
-			c.next = max(1, k.Seq-min(k.Seq, c.damaged))
-		}
-		c.result.From = c.next
-		if c.next == 1 {
-			c.hashes = []string{""}
-		}
+		c.begin(k.Seq)
 	}
-
 	switch missing := k.Seq - c.next; {
 	case c.fill(k.Seq):
 		c.note(c.at, k.Seq, Reordered, fmt.Sprintf("event %d stands behind event %d", k.Seq, c.next-1))
@@ -143,6 +133,19 @@ func (c *checker) event(k link) {
 	c.result.Last = k.Time
 	if len(c.hashes) > 0 {
 		c.result.Head = c.hashes[0]
+	}
+}
+
+// begin settles with the first event where the chain begins. Only the head record knows what
+// Keep pruned; files that it pruned and that are still there do no harm.
+func (c *checker) begin(seq uint64) {
+	c.next = max(1, c.view.head.From)
+	if !c.view.sealed || seq < c.next {
+		c.next = max(1, seq-min(seq, c.damaged))
+	}
+	c.result.From = c.next
+	if c.next == 1 {
+		c.hashes = []string{""}
 	}
 }
 

@@ -101,43 +101,46 @@ func cutWord(s string) string {
 // maskWords masks the words of one command; reader is the command that reads what it writes.
 func maskWords(words, reader []word, depth int) []string {
 	out := make([]string, len(words))
-	text := func(i int) string { return words[i].text }
 	hide := func(i int) { out[i] = Masked }
 	keep := func(i int, s string) { out[i] = words[i].open + s + words[i].close }
 	for i, w := range words {
 		keep(i, maskLine(w.text, depth-1))
 	}
-	says := len(words) > 0 && readsSecret(reader) && slices.Contains([]string{"echo", "printf", "print"}, program(text(0)))
+	prints := printsSecret(words, reader)
 	var rules []option // of the programs that were named so far
-	for i := range words {
-		t := text(i)
+	for i, w := range words {
+		before, after := "", "" // the words next to it
+		if i > 0 {
+			before = words[i-1].text
+		}
+		if i+1 < len(words) {
+			after = words[i+1].text
+		}
 		switch {
-		case says && i > 0 && !strings.HasPrefix(t, "-") && !strings.Contains(t, `%`):
+		case prints && i > 0 && !strings.HasPrefix(w.text, "-") && !strings.Contains(w.text, `%`):
 			hide(i)
-		case t == "<<<" && i+1 < len(words) && readsSecret(words[:i]):
+		case w.text == "<<<" && i+1 < len(words) && readsSecret(words[:i]):
 			hide(i + 1)
 		case out[i] == Masked:
-		case i+1 < len(words) && takesSecret(words[:i], t) && value(text(i+1)):
+		case value(after) && takesSecret(words[:i], w.text):
 			hide(i + 1)
-		case strings.HasPrefix(t, "--from-literal="): // kubectl create secret
-			name, v, _ := strings.Cut(t[len("--from-literal="):], "=")
-			if v != "" {
-				keep(i, "--from-literal="+name+"="+Masked)
-			}
-		case i > 0 && text(i-1) == "--from-literal":
-			if name, v, _ := strings.Cut(t, "="); v != "" {
-				keep(i, name+"="+Masked)
+		case before == "--from-literal" || strings.HasPrefix(w.text, "--from-literal="): // kubectl create secret
+			setting := strings.TrimPrefix(w.text, "--from-literal=")
+			if name, v, _ := strings.Cut(setting, "="); v != "" {
+				keep(i, strings.TrimSuffix(w.text, setting)+name+"="+Masked)
 			}
 		default:
-			for _, o := range rules {
-				if o.mask(words, i, keep, hide) {
-					break
-				}
-			}
+			// The first rule that knows the word masks it.
+			_ = slices.ContainsFunc(rules, func(o option) bool { return o.mask(words, i, keep, hide) })
 		}
 		rules = append(rules, named(words[:i+1])...)
 	}
 	return out
+}
+
+// printsSecret says whether a command prints a credential to the one that reads it.
+func printsSecret(words, reader []word) bool {
+	return len(words) > 0 && slices.Contains([]string{"echo", "printf", "print"}, program(words[0].text)) && readsSecret(reader)
 }
 
 // program is the name of a program in lower case.
@@ -211,8 +214,10 @@ func (o option) mask(words []word, i int, keep func(int, string), hide func(int)
 	t := words[i].text
 	long := strings.HasPrefix(o.flag, "--")
 	switch {
+	case o.special == "=" || o.special == "$user/password":
+		return o.byForm(t, func(s string) { keep(i, s) })
 	case o.special != "":
-		return o.byPlace(words, i, keep, hide)
+		return o.byPlace(words, i, hide)
 	case o.separate && (t == o.flag || bundled(t, o.flag)) && i+1 < len(words) && value(words[i+1].text):
 		return behind(words[i+1].text, o.part, func(s string) { keep(i+1, s) })
 	case long && strings.HasPrefix(t, o.flag+"="):
@@ -223,26 +228,30 @@ func (o option) mask(words []word, i int, keep func(int, string), hide func(int)
 	return false
 }
 
-// byPlace masks a word that is a credential by its position.
-func (o option) byPlace(words []word, i int, keep func(int, string), hide func(int)) bool {
-	t, least := words[i].text, 2
-	switch o.special {
-	case "=":
+// byForm masks what name=value or user/password@base says, except in an option.
+func (o option) byForm(t string, with func(string)) bool {
+	if o.special == "=" {
 		name, v, _ := strings.Cut(t, "=")
 		if v != "" && !strings.HasPrefix(t, "-") {
-			keep(i, name+"="+Masked)
+			with(name + "=" + Masked)
 		}
 		return v != ""
-	case "$user/password":
-		user, rest, found := strings.Cut(t, "/")
-		if found && user != "" && rest != "" && !strings.HasPrefix(t, "-") {
-			_, base, at := strings.Cut(rest, "@")
-			if at {
-				base = "@" + base
-			}
-			keep(i, user+"/"+Masked+base)
+	}
+	user, rest, found := strings.Cut(t, "/")
+	if found && user != "" && rest != "" && !strings.HasPrefix(t, "-") {
+		_, base, at := strings.Cut(rest, "@")
+		if at {
+			base = "@" + base
 		}
-		return found
+		with(user + "/" + Masked + base)
+	}
+	return found
+}
+
+// byPlace masks a word that is a credential by its position.
+func (o option) byPlace(words []word, i int, hide func(int)) bool {
+	t, least := words[i].text, 2
+	switch o.special {
 	case "$share":
 		if strings.HasPrefix(t, `\\`) || len(t) < 2 || t[1] == ':' {
 			return false

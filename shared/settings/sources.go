@@ -48,29 +48,34 @@ func (s *Set) fromEnvironment(environ []string) (map[string]raw, error) {
 		name, word, _ := strings.Cut(entry, "=")
 		name = foldVariable(runtime.GOOS, name)
 		f, known := own[name]
-		words := f.split(word)
-		if f.Kind == Globs || f.Kind == List && f.Dir {
-			words = strings.Split(word, string(os.PathListSeparator))
-		}
-		if other, ok := published[name]; ok {
-			f, known, words = other, true, []string{word}
-			if f.Kind == List {
-				words = strings.Split(word, ",")
-			}
-		}
-		if !known {
-			if strings.HasPrefix(name, s.prefix) {
-				return nil, unknown("the variable "+name, name, slices.Sorted(maps.Keys(own)))
-			}
+		other, ofOthers := published[name]
+		switch {
+		case ofOthers:
+			f = other
+		case known:
+		case strings.HasPrefix(name, s.prefix):
+			return nil, unknown("the variable "+name, name, slices.Sorted(maps.Keys(own)))
+		default:
 			continue
 		}
 		if other, twice := out[f.Name]; twice && other.source != name {
 			return nil, fault.New(fault.Misconfigured, "the variables "+other.source+" and "+name+" say the same thing twice", "Set one of them").
 				With("setting", f.Name)
 		}
-		out[f.Name] = raw{words: words, source: name}
+		out[f.Name] = raw{words: f.fromVariable(word, ofOthers), source: name}
 	}
 	return out, nil
+}
+
+// fromVariable gives the words of a variable, which may be one that others have published.
+func (f Flag) fromVariable(word string, ofOthers bool) []string {
+	switch {
+	case f.Kind == List && (ofOthers || !f.Dir):
+		return strings.Split(word, ",")
+	case f.Repeats() && !ofOthers:
+		return strings.Split(word, string(os.PathListSeparator))
+	}
+	return []string{word}
 }
 
 // Home is the home directory of the user on that system. Empty: none.
