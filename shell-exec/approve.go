@@ -181,7 +181,7 @@ func programFile(name, path, dir string) (string, error) {
 // links follows symbolic links for the policy.
 type links struct{}
 
-// Follow implements pathclass.Links.
+// Follow implements effect.Links.
 func (links) Follow(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real

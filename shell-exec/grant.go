@@ -12,7 +12,7 @@ import (
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/settings"
 	"github.com/multiollama/mcp-server/shared/text"
-	"github.com/multiollama/mcp-server/shell-exec/internal/pathclass"
+	"github.com/multiollama/mcp-server/shell-exec/internal/effect"
 	"github.com/multiollama/mcp-server/shell-exec/internal/policy"
 	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
 )
@@ -116,5 +116,5 @@ func (s *shell) openable(f policy.Finding) (*confine.Grant, error) {
 
 // inside says that the file is in one of the directories, where their links lead now.
 func inside(file string, dirs []string) bool {
-	return slices.ContainsFunc(dirs, func(dir string) bool { return pathclass.Under(file, links{}.Follow(dir)) })
+	return slices.ContainsFunc(dirs, func(dir string) bool { return effect.Under(file, links{}.Follow(dir)) })
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/settings"
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
-	"github.com/multiollama/mcp-server/shell-exec/internal/leased"
 	"github.com/multiollama/mcp-server/shell-exec/internal/monitor"
 	"github.com/multiollama/mcp-server/shell-exec/internal/output"
 	"github.com/multiollama/mcp-server/shell-exec/internal/policy"
@@ -40,7 +39,7 @@ type shell struct {
 	env     process.Environment
 
 	sandbox *lazySandbox
-	leased  *leased.Dir      // a private directory of commands, gone with the server
+	tempDir *process.TempDir // a private directory of commands, gone with the server
 	temp    *confine.Grant   // the same
 	cache   *confine.Grant   // another, which stays, of this project
 	read    []*confine.Grant // what commands may read in addition
@@ -164,11 +163,11 @@ func (s *shell) start(ctx context.Context) error {
 // what a command of another project put there could run here.
 func (s *shell) makeDirectories() (err error) {
 	register := filepath.Join(s.own.State, "leases")
-	go func() { _ = leased.Sweep(register) }() // what stays is tried by the next start
-	if s.leased, err = leased.Make(register, "mcp-shell-"); err != nil {
+	go func() { _ = process.SweepTempDirs(register) }() // what stays is tried by the next start
+	if s.tempDir, err = process.MakeTempDir(register, "mcp-shell-"); err != nil {
 		return err
 	}
-	if s.temp, err = confine.OpenGrant(s.leased.Path, s.guarded()); err != nil {
+	if s.temp, err = confine.OpenGrant(s.tempDir.Path, s.guarded()); err != nil {
 		return err
 	}
 
@@ -181,7 +180,7 @@ func (s *shell) makeDirectories() (err error) {
 	if err = errors.Join(os.MkdirAll(cache, 0o700), os.Chtimes(cache, now, now)); err != nil {
 		return err
 	}
-	go func() { _ = leased.Expire(caches, now.Add(-unused)) }()
+	go func() { _ = process.RemoveUnused(caches, now.Add(-unused)) }()
 	if s.cache, err = confine.OpenGrant(cache, s.guarded()); err != nil {
 		return err
 	}
@@ -263,8 +262,8 @@ func (s *shell) close() error {
 	if s.store != nil {
 		err = errors.Join(err, s.store.Close())
 	}
-	if s.leased != nil {
-		err = errors.Join(err, s.leased.Close())
+	if s.tempDir != nil {
+		err = errors.Join(err, s.tempDir.Close())
 	}
 	return err
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/multiollama/mcp-server/shared/confine"
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shared/toolkit"
-	"github.com/multiollama/mcp-server/shell-exec/internal/pathclass"
+	"github.com/multiollama/mcp-server/shell-exec/internal/effect"
 )
 
 // workspace is where a command works: the directories that it may change, and among them
@@ -39,7 +39,7 @@ func (s *shell) workspace(ctx context.Context, l limits, name string) (workspace
 		return w, err
 	}
 	w.dir = w.dirs[0]
-	if dir := s.workdir.Load(); dir != nil && slices.ContainsFunc(w.dirs, func(root string) bool { return pathclass.Under(*dir, root) }) {
+	if dir := s.workdir.Load(); dir != nil && slices.ContainsFunc(w.dirs, func(root string) bool { return effect.Under(*dir, root) }) {
 		w.dir = *dir
 	}
 	return w, nil

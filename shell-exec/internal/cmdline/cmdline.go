@@ -8,8 +8,7 @@
 // that mean the same in every shell. It runs nothing, expands nothing that is not in the
 // text, and accesses memory only.
 //
-// It is a package of its own because pathclass, cmdspec, effect and policy all work on
-// its words.
+// It is a package of its own because effect and policy both work on its words.
 package cmdline
 
 import (

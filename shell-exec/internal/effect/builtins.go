@@ -9,7 +9,6 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
-	"github.com/multiollama/mcp-server/shell-exec/internal/cmdspec"
 )
 
 // cdOption is an option of cd with which it does what it does without.
@@ -222,7 +221,7 @@ var readOptions = strings.Fields("-r -s -e -p -d -a -i -n")
 func (r *reader) readBuiltin(s *scope, c *call) {
 	r.waits = r.waits || s.input.kind == nothing
 	// It may have come too late, or fail without setting anything.
-	odd := slices.ContainsFunc(c.args.Options, func(o cmdspec.Option) bool { return !slices.Contains(readOptions, o.Name) }) ||
+	odd := slices.ContainsFunc(c.args.Options, func(o option) bool { return !slices.Contains(readOptions, o.Name) }) ||
 		anyWord(c.args.Operands, func(t string) bool { return !syntax.ValidName(t) })
 	r.maybe(s, odd, func() {
 		for _, o := range c.args.Options {

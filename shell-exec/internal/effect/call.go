@@ -9,8 +9,6 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
-	"github.com/multiollama/mcp-server/shell-exec/internal/cmdspec"
-	"github.com/multiollama/mcp-server/shell-exec/internal/pathclass"
 )
 
 // call is one command with its arguments sorted.
@@ -18,9 +16,9 @@ type call struct {
 	name  string // without its directory
 	path  cmdline.Word
 	local bool
-	row   *cmdspec.Program
+	row   *program
 	words []cmdline.Word // its arguments, sub-commands' names aside
-	args  cmdspec.Args
+	args  arguments
 	span  cmdline.Span
 	moved bool // an option said in which directory it runs
 }
@@ -201,14 +199,14 @@ func (r *reader) program(s *scope, c *call) {
 		c.name, command.Argv[0] = name, name
 	}
 	r.escapes(s, c)
-	if c.row = r.table.Find(c.name); c.row == nil {
+	if c.row = findProgram(c.name); c.row == nil {
 		r.flagIf(s, c.local, RunFile, "runs a program of the workspace, which has not been read", c.span)
 		r.handed(s, c)
 		s.output.add(flow{kind: something, secret: s.input.secret})
 		return
 	}
 	r.report.Commands[r.current].Known = true
-	for sub, rest, before := r.table.Sub(c.row, c.words); sub != nil; sub, rest, before = r.table.Sub(c.row, c.words) { // git push
+	for sub, rest, before := c.row.sub(c.words); sub != nil; sub, rest, before = c.row.sub(c.words) { // git push
 		c.words = rest
 		for _, o := range before.Options {
 			if role := c.row.Options[o.Name]; role != "" && o.Valued {
@@ -422,7 +420,7 @@ func (r *reader) packaged(s *scope, c *call, argv []cmdline.Word) {
 	if len(argv) > 0 && strings.Contains(argv[0].Text, " ") {
 		r.shell(s, cmdline.Join(argv, c.span), c.row.Name)
 	}
-	if len(argv) > 0 && r.table.Find(argv[0].Text) != nil {
+	if len(argv) > 0 && findProgram(argv[0].Text) != nil {
 		r.wrapped(s, c, argv)
 	}
 }
@@ -573,7 +571,7 @@ func (r *reader) role(s *scope, c *call, role string, w cmdline.Word, how string
 	case "mount":
 		r.mount(s, c, w)
 	case "write-system": // beside the workspace is where work trees belong
-		if pathclass.IsSystem(r.places.Leads(s.dir, w.Text)) {
+		if isSystem(r.paths.resolve(s.dir, w.Text)) {
 			r.write(s, w, how)
 		}
 	case "macro": // of rpm, that runs a shell: %( … )

@@ -7,8 +7,6 @@ import (
 	"sync"
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
-	"github.com/multiollama/mcp-server/shell-exec/internal/cmdspec"
-	"github.com/multiollama/mcp-server/shell-exec/internal/pathclass"
 )
 
 // late is a regular expression that is compiled when it is first needed: most commands
@@ -87,15 +85,15 @@ func (r *reader) interpreter(s *scope, c *call) {
 			r.code(s, c, language, w)
 		}
 	case language == "python" && module.Valued:
-		if r.table.Find(module.Value.Text) != nil {
+		if findProgram(module.Value.Text) != nil {
 			r.call(s.within(c.name+" -m"), append([]cmdline.Word{module.Value}, operands...), c.span)
 		}
 	case hasFile:
-		if name, _ := programName(operands[0].Text); strings.Contains(name, ".") && r.table.Find(name) != nil {
+		if name, _ := programName(operands[0].Text); strings.Contains(name, ".") && findProgram(name) != nil {
 			r.call(s.within(c.name), append([]cmdline.Word{c.path.With(name)}, operands[1:]...), c.span)
 		}
 	}
-	given := func(o cmdspec.Option) bool {
+	given := func(o option) bool {
 		return o.Valued && slices.Contains([]string{"code", "module"}, c.row.Options[o.Name])
 	}
 	switch {
@@ -162,7 +160,7 @@ func (r *reader) code(s *scope, c *call, language string, w cmdline.Word) {
 		r.write(inner, w.With(p), language+" writes")
 	}
 	for _, t := range literals {
-		if t = r.fromHome(t); isPath(t) && r.places.Of("", t, true) == pathclass.Secret {
+		if t = r.fromHome(t); isPath(t) && r.paths.class("", t, true) == classSecret {
 			r.flag(inner, ReadSecret, language+" reads credentials: "+t, c.span)
 			r.flagIf(inner, sends, SendSecret, language+" sends credentials", c.span)
 		}
@@ -256,7 +254,7 @@ func (r *reader) looksLikeCommand(t string) bool {
 		return false
 	}
 	name, _ := programName(strings.Trim(fields[0], `'"`))
-	switch known := r.table.Find(name) != nil; {
+	switch known := findProgram(name) != nil; {
 	case containsAny(t, "; rm ", "&& rm ", "| sh", "| bash"):
 		return true
 	case name == "curl" || name == "wget":

@@ -3,11 +3,23 @@
 // starts, and where.
 //
 // It follows the script as the shell would, with every variable as the set of texts
-// that it may have, and knows programs by the table of package cmdspec. It decides
-// nothing about whether an effect is allowed, runs nothing, and looks at the disk only
-// through [Surroundings.Links]. What it cannot know is an effect too: a program that is
-// only known when it runs is [RunUnknown]. It stops no attacker: code in files and in
-// interpreters is not read; the sandbox must stop those.
+// that it may have. It decides nothing about whether an effect is allowed, runs nothing,
+// and looks at the disk only through [Surroundings.Links]. What it cannot know is an
+// effect too: a program that is only known when it runs is [RunUnknown]. It stops no
+// attacker: code in files and in interpreters is not read; the sandbox must stop those.
+//
+// # Programs
+//
+// What is known about programs is a table, programs.toml: which of their options take a
+// value, what their operands are (files to delete, to write, another command), and what
+// they do by themselves. It says what a word is, not whether that is allowed. A program
+// that is not in the table is not known, and nothing is assumed about it.
+//
+// # Paths
+//
+// Every path has a class: in the workspace or outside it, among the system's files, among
+// credentials, on a disk. It is never guessed: a path whose beginning is not known is of
+// no known class, and the zero class is that.
 package effect
 
 import (
@@ -20,8 +32,6 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
-	"github.com/multiollama/mcp-server/shell-exec/internal/cmdspec"
-	"github.com/multiollama/mcp-server/shell-exec/internal/pathclass"
 )
 
 // Surroundings are what the command will find when it runs. A report means something only
@@ -33,7 +43,7 @@ type Surroundings struct {
 	Workspace []string          // the directories that may be worked in
 	Env       map[string]string // the whole environment
 	Input     string            // what is on standard input
-	Links     pathclass.Links   // may be nil
+	Links     Links             // may be nil
 	Typed     bool              // the text is typed at the prompt of a shell that has a past
 	Past      []string          // what was typed there before and defines something
 	Terminal  bool              // a shell that is started is typed at
@@ -172,8 +182,7 @@ const (
 // reader follows one command line.
 type reader struct {
 	around  Surroundings
-	table   cmdspec.Table
-	places  *pathclass.Map
+	paths   *classifier
 	report  Report
 	seen    map[same]bool
 	steps   int
@@ -216,19 +225,19 @@ func newReader(around Surroundings) (*reader, *scope) {
 		around.Dir = path.Clean(around.Dir)
 	}
 	// The roots are known by the names they were given and by those they lead to.
-	places := &pathclass.Map{Links: around.Links, Temporary: []string{around.Env["TMPDIR"]}}
+	paths := &classifier{Links: around.Links, Temporary: []string{around.Env["TMPDIR"]}}
 	if around.Home != "" {
-		places.Home = path.Clean(around.Home)
+		paths.Home = path.Clean(around.Home)
 	}
 	for _, root := range around.Workspace {
 		root = path.Clean(root)
-		places.Workspace = append(places.Workspace, root)
+		paths.Workspace = append(paths.Workspace, root)
 		if around.Links != nil {
-			places.Workspace = append(places.Workspace, around.Links.Follow(root))
+			paths.Workspace = append(paths.Workspace, around.Links.Follow(root))
 		}
 	}
 	r := &reader{
-		around: around, table: cmdspec.Known(), places: places, current: -1, seen: map[same]bool{}, files: map[string]flow{},
+		around: around, paths: paths, current: -1, seen: map[same]bool{}, files: map[string]flow{},
 		renamed: map[string]string{}, called: map[string]bool{}, decodedTexts: map[string]bool{}, integers: map[string]bool{},
 	}
 	s := &scope{vars: &variables{own: map[string]value{}}, functions: map[string]function{}, aliases: map[string]alias{},
@@ -287,7 +296,7 @@ func (r *reader) advise(s *scope, kind Kind, why, do string, span cmdline.Span) 
 // flagFile is flag for what happens to w when it is opened.
 func (r *reader) flagFile(s *scope, kind Kind, why string, w cmdline.Word) {
 	e := Effect{Kind: kind, Why: why, Span: w.Span}
-	if p, all, ok := pathclass.Absolute(s.dir, w.Text); ok && !all && !cmdline.HasMark(p) {
+	if p, all, ok := absolute(s.dir, w.Text); ok && !all && !cmdline.HasMark(p) {
 		e.Path = p
 	}
 	r.add(s, e)

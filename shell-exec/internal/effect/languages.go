@@ -63,7 +63,7 @@ func (r *reader) awkRunsUnknown(s *scope, c *call, code string) {
 func (r *reader) awkRun(s *scope, c *call, w cmdline.Word, kind int, text string, joined bool) {
 	const redirected = 3
 	name, _ := programName(text)
-	row := r.table.Find(name)
+	row := findProgram(name)
 	switch {
 	case joined: // system("…" $1): what is put behind the text is what is read, or not known
 		r.shell(s, w.With(text+hole), "awk")

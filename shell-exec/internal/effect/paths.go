@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
-	"github.com/multiollama/mcp-server/shell-exec/internal/pathclass"
 )
 
 // outcome is what something is that is done to a path. The zero outcome is nothing of note.
@@ -23,23 +22,23 @@ const (
 )
 
 // outcomes are what it is to delete something of a class, to write to it, and to change the attributes of a tree.
-var outcomes = map[pathclass.Class]struct{ deleted, written, attributed outcome }{
-	pathclass.Vital: {outcome{DeleteVital, "the system, the home directory or a directory that the workspace is in"},
+var outcomes = map[pathClass]struct{ deleted, written, attributed outcome }{
+	classVital: {outcome{DeleteVital, "the system, the home directory or a directory that the workspace is in"},
 		outcome{WriteSystem, "a directory of the system"}, outcome{WriteOutside, isOutside}},
-	pathclass.Accounts:   {outcome{DeleteSystem, isFile}, outcome{WriteAccounts, isMachine}, outcome{WriteAccounts, isMachine}},
-	pathclass.System:     {outcome{DeleteSystem, isFile}, outcome{WriteSystem, isFile}, outcome{WriteSystem, "files of the system"}},
-	pathclass.Device:     {outcome{DeleteSystem, isFile}, outcome{WriteSystem, isFile}, outcome{}},
-	pathclass.Disk:       {outcome{DeleteSystem, isFile}, outcome{DestroyDisk, "a disk"}, outcome{DestroyDisk, "a disk"}},
-	pathclass.Root:       {outcome{DeleteWorkspace, "the whole workspace"}, outcome{}, outcome{}},
-	pathclass.History:    {outcome{DeleteHistory, "the history of the project"}, outcome{WriteTrigger, isTrigger}, outcome{}},
-	pathclass.Repository: {outcome{Discard, "git's own files"}, outcome{WriteTrigger, isTrigger}, outcome{}},
-	pathclass.Trigger:    {outcome{}, outcome{WriteTrigger, isTrigger}, outcome{}},
-	pathclass.Shared:     {outcome{DeleteOutside, "everything in a temporary directory of all users"}, outcome{}, outcome{}},
-	pathclass.Startup: {outcome{DeleteOutside, isOutside}, outcome{WriteStartup, "what later shells or logins run"},
+	classAccounts:   {outcome{DeleteSystem, isFile}, outcome{WriteAccounts, isMachine}, outcome{WriteAccounts, isMachine}},
+	classSystem:     {outcome{DeleteSystem, isFile}, outcome{WriteSystem, isFile}, outcome{WriteSystem, "files of the system"}},
+	classDevice:     {outcome{DeleteSystem, isFile}, outcome{WriteSystem, isFile}, outcome{}},
+	classDisk:       {outcome{DeleteSystem, isFile}, outcome{DestroyDisk, "a disk"}, outcome{DestroyDisk, "a disk"}},
+	classRoot:       {outcome{DeleteWorkspace, "the whole workspace"}, outcome{}, outcome{}},
+	classHistory:    {outcome{DeleteHistory, "the history of the project"}, outcome{WriteTrigger, isTrigger}, outcome{}},
+	classRepository: {outcome{Discard, "git's own files"}, outcome{WriteTrigger, isTrigger}, outcome{}},
+	classTrigger:    {outcome{}, outcome{WriteTrigger, isTrigger}, outcome{}},
+	classShared:     {outcome{DeleteOutside, "everything in a temporary directory of all users"}, outcome{}, outcome{}},
+	classStartup: {outcome{DeleteOutside, isOutside}, outcome{WriteStartup, "what later shells or logins run"},
 		outcome{WriteOutside, isOutside}},
-	pathclass.Secret:  {outcome{DeleteOutside, isOutside}, outcome{WriteOutside, "where credentials are"}, outcome{WriteOutside, isOutside}},
-	pathclass.Outside: {outcome{DeleteOutside, isOutside}, outcome{WriteOutside, isOutside}, outcome{WriteOutside, isOutside}},
-	pathclass.Unknown: {outcome{DeleteAFile, "it is not known before what that is"},
+	classSecret:  {outcome{DeleteOutside, isOutside}, outcome{WriteOutside, "where credentials are"}, outcome{WriteOutside, isOutside}},
+	classOutside: {outcome{DeleteOutside, isOutside}, outcome{WriteOutside, isOutside}, outcome{WriteOutside, isOutside}},
+	classUnknown: {outcome{DeleteAFile, "it is not known before what that is"},
 		outcome{WriteUnknown, "it is not known before where that is"}, outcome{}},
 }
 
@@ -48,16 +47,16 @@ func (r *reader) delete(s *scope, w cmdline.Word, tree bool, how string, span cm
 	if w.Text == "" {
 		return
 	}
-	class := r.places.Of(s.dir, w.Text, strings.HasSuffix(w.Text, "/"))
-	_, all, _ := pathclass.Absolute(s.dir, w.Text)
+	class := r.paths.class(s.dir, w.Text, strings.HasSuffix(w.Text, "/"))
+	_, all, _ := absolute(s.dir, w.Text)
 	out := outcomes[class].deleted
 	switch class {
-	case pathclass.Unknown:
+	case classUnknown:
 		if tree || strings.Contains(w.Text, gap) { // what is not quoted may bring -rf with it
 			out.kind = DeleteUnknown
 		}
-	case pathclass.Root, pathclass.History, pathclass.Repository:
-		if !tree && !(all && class == pathclass.Root) {
+	case classRoot, classHistory, classRepository:
+		if !tree && !(all && class == classRoot) {
 			return
 		}
 	}
@@ -75,17 +74,17 @@ func (r *reader) write(s *scope, w cmdline.Word, how string) {
 	if w.Text == "" {
 		return
 	}
-	class := r.places.Of(s.dir, w.Text, true)
-	out, opens := outcomes[class].written, class == pathclass.Outside
+	class := r.paths.class(s.dir, w.Text, true)
+	out, opens := outcomes[class].written, class == classOutside
 	switch class {
-	case pathclass.Vital: // a file that is put into a directory of the system, or only above the workspace
-		if p := r.places.Leads(s.dir, w.Text); !pathclass.IsSystem(p) {
+	case classVital: // a file that is put into a directory of the system, or only above the workspace
+		if p := r.paths.resolve(s.dir, w.Text); !isSystem(p) {
 			out = outcome{WriteOutside, isOutside}
-		} else if r.places.Of("", p+"/x", false) == pathclass.Accounts {
+		} else if r.paths.class("", p+"/x", false) == classAccounts {
 			out = outcome{WriteAccounts, "the programs of the machine"}
 		}
-	case pathclass.Startup, pathclass.Secret: // what is run at a login, and what lets somebody log in
-		if strings.HasPrefix(r.places.Leads(s.dir, w.Text), "/etc/") {
+	case classStartup, classSecret: // what is run at a login, and what lets somebody log in
+		if strings.HasPrefix(r.paths.resolve(s.dir, w.Text), "/etc/") {
 			out = outcome{WriteAccounts, "accounts of the machine"}
 		} else if strings.HasSuffix(w.Text, "authorized_keys") {
 			out = outcome{WriteAccounts, "lets others log in"}
@@ -114,11 +113,11 @@ func (r *reader) attribute(s *scope, w cmdline.Word, tree bool, how string, span
 		r.write(s, cmdline.At(w.Text, span), how)
 		return
 	}
-	class := r.places.Of(s.dir, w.Text, true)
+	class := r.paths.class(s.dir, w.Text, true)
 	out := outcomes[class].attributed
-	if class == pathclass.Vital {
-		p := r.places.Leads(s.dir, w.Text)
-		if pathclass.IsSystem(p) || r.around.Home != "" && pathclass.Under(r.around.Home, p) || strings.Count(p, "/") < 2 {
+	if class == classVital {
+		p := r.paths.resolve(s.dir, w.Text)
+		if isSystem(p) || r.around.Home != "" && Under(r.around.Home, p) || strings.Count(p, "/") < 2 {
 			out = outcome{DeleteVital, "breaks the system or the home directory"}
 		}
 	}
@@ -127,7 +126,7 @@ func (r *reader) attribute(s *scope, w cmdline.Word, tree bool, how string, span
 
 // read says whether the file holds credentials.
 func (r *reader) read(s *scope, w cmdline.Word) bool {
-	if w.Text == "" || r.places.Of(s.dir, w.Text, true) != pathclass.Secret {
+	if w.Text == "" || r.paths.class(s.dir, w.Text, true) != classSecret {
 		return false
 	}
 	r.flagFile(s, ReadSecret, "reads credentials: "+cmdline.Show(w.Text), w)
@@ -174,7 +173,7 @@ func (r *reader) copy(s *scope, c *call) {
 
 // copied: a file that the script knows stays known under its new name.
 func (r *reader) copied(s *scope, from, to cmdline.Word) {
-	p, _, where := pathclass.Absolute(s.dir, to.Text)
+	p, _, where := absolute(s.dir, to.Text)
 	if known, ok := r.given(s, from.Text); ok && where {
 		r.files[p] = known
 	}
@@ -189,14 +188,14 @@ func (r *reader) moved(s *scope, c *call, w, to cmdline.Word) {
 		return
 	}
 	what := "mv " + cmdline.Show(w.Text)
-	switch r.places.Of(s.dir, w.Text, false) {
-	case pathclass.Vital, pathclass.System, pathclass.Accounts, pathclass.Disk, pathclass.History:
+	switch r.paths.class(s.dir, w.Text, false) {
+	case classVital, classSystem, classAccounts, classDisk, classHistory:
 		r.delete(s, w, true, "mv", c.span)
-	case pathclass.Root:
-		_, all, _ := pathclass.Absolute(s.dir, w.Text)
-		in := r.places.Of(s.dir, to.Text, true)
-		r.flagIf(s, !all || in != pathclass.Workspace && in != pathclass.Root, DeleteWorkspace, what+": moves the whole workspace away", c.span)
-	case pathclass.Outside, pathclass.Startup, pathclass.Secret:
+	case classRoot:
+		_, all, _ := absolute(s.dir, w.Text)
+		in := r.paths.class(s.dir, to.Text, true)
+		r.flagIf(s, !all || in != classWorkspace && in != classRoot, DeleteWorkspace, what+": moves the whole workspace away", c.span)
+	case classOutside, classStartup, classSecret:
 		r.flag(s, DeleteOutside, what+": outside the workspace", c.span)
 	}
 	r.copied(s, w, to)
@@ -222,9 +221,9 @@ func (r *reader) rsync(s *scope, c *call) {
 		if !strings.HasPrefix(o.Name, "--del") && o.Name != "--remove-source-files" {
 			continue
 		}
-		switch how := "rsync " + o.Name; r.places.Of(s.dir, to.Text, true) { // what is in the directory may go, not the directory
-		case pathclass.Workspace, pathclass.Temporary:
-		case pathclass.Root:
+		switch how := "rsync " + o.Name; r.paths.class(s.dir, to.Text, true) { // what is in the directory may go, not the directory
+		case classWorkspace, classTemporary:
+		case classRoot:
 			r.flag(s, DeleteWorkspace, how+" "+cmdline.Show(to.Text)+": may delete the whole workspace", c.span)
 		default:
 			r.delete(s, to, true, how, c.span)
@@ -237,14 +236,14 @@ func (r *reader) rsync(s *scope, c *call) {
 // remoteCopy: credentials are not copied to another machine, whichever it is.
 func (r *reader) remoteCopy(s *scope, c *call) {
 	for i, w := range c.args.Operands {
-		r.flagIf(s, !isRemote(w.Text) && i < len(c.args.Operands)-1 && r.places.Of(s.dir, w.Text, true) == pathclass.Secret,
+		r.flagIf(s, !isRemote(w.Text) && i < len(c.args.Operands)-1 && r.paths.class(s.dir, w.Text, true) == classSecret,
 			SendSecret, c.name+" sends "+cmdline.Show(w.Text)+", which holds credentials", c.span)
 	}
 }
 
 // made remembers what is in a file.
 func (r *reader) made(s *scope, name string, f flow) {
-	if p, _, ok := pathclass.Absolute(s.dir, name); ok {
+	if p, _, ok := absolute(s.dir, name); ok {
 		r.files[p] = f
 	}
 }
@@ -305,7 +304,7 @@ func (r *reader) tar(s *scope, c *call) {
 		}
 		r.flagIf(s, c.args.Has("-P", "--absolute-names") || strings.Contains(first, "P") && strings.Trim(first, "xvzjJpfPk") == "",
 			WriteOutside, "tar -P unpacks to wherever the archive says", c.span)
-		if r.places.Of(s.dir, ".", true) != pathclass.Workspace {
+		if r.paths.class(s.dir, ".", true) != classWorkspace {
 			r.write(s, cmdline.At(".", c.span), "tar unpacks into")
 		}
 	}
@@ -321,10 +320,10 @@ func (r *reader) disk(s *scope, c *call) {
 	}
 	image, destroys := false, c.name+" destroys a file system"
 	for _, w := range c.args.Operands {
-		switch r.places.Of(s.dir, w.Text, true) {
-		case pathclass.Workspace, pathclass.Temporary:
+		switch r.paths.class(s.dir, w.Text, true) {
+		case classWorkspace, classTemporary:
 			image = image || strings.ContainsAny(w.Text, "./") && !strings.Contains(w.Text, ":")
-		case pathclass.Disk, pathclass.Device, pathclass.Unknown, pathclass.System, pathclass.Vital, pathclass.Outside:
+		case classDisk, classDevice, classUnknown, classSystem, classVital, classOutside:
 			r.flag(s, DestroyDisk, destroys, c.span)
 			return
 		}
@@ -383,7 +382,7 @@ func (r *reader) listFiles(s *scope, c *call) {
 	case len(operands) > 1:
 		return
 	case cmdline.Pattern(operands[0].Text):
-		p, all, ok := pathclass.Absolute(s.dir, operands[0].Text)
+		p, all, ok := absolute(s.dir, operands[0].Text)
 		if root = p; !ok || !all {
 			return
 		}
@@ -501,7 +500,7 @@ func (r *reader) found(s *scope, c *call, f search, root cmdline.Word) {
 	one, all := root.Text, dir+"/"+string(cmdline.Star) // the root itself where nothing is left out
 	if f.filtered {
 		one = dir + "/" + hole
-		if p, _, ok := pathclass.Absolute(s.dir, root.Text); ok && pathclass.IsSystem(p) {
+		if p, _, ok := absolute(s.dir, root.Text); ok && isSystem(p) {
 			one = "/usr/lib/" + hole // something of the system
 		} else if f.name == ".git" {
 			one = dir + "/.git"

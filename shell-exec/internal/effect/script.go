@@ -9,7 +9,6 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
-	"github.com/multiollama/mcp-server/shell-exec/internal/pathclass"
 )
 
 // statements reads one statement after the other. In a function, those after one that may return may not run.
@@ -852,7 +851,7 @@ func (r *reader) outputFile(s *scope, d *syntax.Redirect) []target {
 			continue
 		}
 		r.write(s, cmdline.At(t, span), d.Op.String())
-		p, _, ok := pathclass.Absolute(s.dir, t)
+		p, _, ok := absolute(s.dir, t)
 		if ok && (d.N == nil || d.N.Value == "1") && d.Op != syntax.RdrInOut {
 			targets = append(targets, target{p, d.Op == syntax.AppOut || d.Op == syntax.AppAll})
 		}
@@ -896,7 +895,7 @@ func (r *reader) remember(t target, f flow) {
 
 // file is what the script wrote to a file before.
 func (r *reader) file(s *scope, name string) (flow, bool) {
-	p, _, ok := pathclass.Absolute(s.dir, name)
+	p, _, ok := absolute(s.dir, name)
 	if !ok {
 		return flow{}, false
 	}

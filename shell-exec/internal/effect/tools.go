@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
-	"github.com/multiollama/mcp-server/shell-exec/internal/pathclass"
 )
 
 // model is what the table of programs cannot say about a program.
@@ -212,10 +211,10 @@ func (r *reader) mount(s *scope, c *call, w cmdline.Word) {
 		return // a volume by its name
 	}
 	what := "gives " + cmdline.Show(source) + " of this machine to a container"
-	switch r.places.Of(s.dir, source, true) {
-	case pathclass.Vital, pathclass.System, pathclass.Accounts, pathclass.Disk, pathclass.Secret, pathclass.Startup:
+	switch r.paths.class(s.dir, source, true) {
+	case classVital, classSystem, classAccounts, classDisk, classSecret, classStartup:
 		r.flag(s, ContainerRights, what, c.span)
-	case pathclass.Outside:
+	case classOutside:
 		r.flag(s, ContainerMount, what, c.span)
 	}
 }
@@ -332,7 +331,7 @@ func (r *reader) sends(s *scope, c *call, role string, w cmdline.Word) {
 		return
 	}
 	file, _, _ = strings.Cut(r.fromHome(file), ";") // the shell leaves @~/ alone, what is meant is plain
-	secret, what := r.places.Of(s.dir, file, true) == pathclass.Secret, c.name+" sends "+cmdline.Show(file)
+	secret, what := r.paths.class(s.dir, file, true) == classSecret, c.name+" sends "+cmdline.Show(file)
 	r.flagIf(s, secret, SendSecret, what+", which holds credentials", c.span)
 	r.flagIf(s, !secret && leaves, SendFile, what, c.span)
 }
@@ -352,7 +351,7 @@ func (r *reader) download(s *scope, c *call) {
 			r.sendsInput(s, c)
 		}
 		_, file, ok := strings.Cut(w.Text, "@")
-		r.flagIf(s, ok && !strings.Contains(w.Text, "://") && r.places.Of(s.dir, file, true) == pathclass.Secret,
+		r.flagIf(s, ok && !strings.Contains(w.Text, "://") && r.paths.class(s.dir, file, true) == classSecret,
 			SendSecret, c.name+" sends credentials", c.span)
 	}
 
@@ -491,7 +490,7 @@ func (r *reader) loose(s *scope, c *call) {
 		case w.Text == "" || w.Text[0] == '-' || strings.Contains(w.Text, "=") || c.name == "perf" && i == 0:
 		case strings.Contains(w.Text, " "):
 			r.perhapsShell(s.apart(c.name, w.Span, s.input), w.Text, c.name)
-		case !debugs && (r.table.Find(name) != nil || strings.Contains(w.Text, "/")):
+		case !debugs && (findProgram(name) != nil || strings.Contains(w.Text, "/")):
 			r.call(s.within(c.name), c.words[i:], c.span)
 			return
 		}

@@ -19,7 +19,6 @@ import (
 
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
 	"github.com/multiollama/mcp-server/shell-exec/internal/effect"
-	"github.com/multiollama/mcp-server/shell-exec/internal/pathclass"
 )
 
 // Policy says what is done about each effect and each command. The zero Policy denies
@@ -69,7 +68,7 @@ type Request struct {
 	Workspace []string          // the directories that may be worked in
 	Env       map[string]string // the whole environment
 	Input     string            // what is on standard input
-	Links     pathclass.Links   // where links lead; may be nil
+	Links     effect.Links      // where links lead; may be nil
 	Given     map[string]string // of Env, what the client chose
 	Sandbox   Sandbox           // what it will run in
 
@@ -149,7 +148,7 @@ func (p *Policy) Judge(r Request) Decision {
 
 // within says that dir is one of the roots or in one.
 func within(dir string, roots []string) bool {
-	return slices.ContainsFunc(roots, func(root string) bool { return pathclass.Under(dir, root) })
+	return slices.ContainsFunc(roots, func(root string) bool { return effect.Under(dir, root) })
 }
 
 // weigh gives each effect its verdict, and each command that of its rule. A rule that allows a command

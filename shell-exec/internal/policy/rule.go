@@ -7,7 +7,6 @@ import (
 
 	"github.com/multiollama/mcp-server/shared/fault"
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
-	"github.com/multiollama/mcp-server/shell-exec/internal/cmdspec"
 	"github.com/multiollama/mcp-server/shell-exec/internal/effect"
 )
 
@@ -125,7 +124,7 @@ const (
 // fits compares the rule with a command as it is written, and without the options before its first
 // operand: "git push" is about git -C x push as well.
 func (r *Rule) fits(c effect.Command) fit {
-	return max(r.fitsWords(c.Argv), r.fitsWords(cmdspec.Known().Short(c.Argv)))
+	return max(r.fitsWords(c.Argv), r.fitsWords(effect.Short(c.Argv)))
 }
 
 // fitsWords compares the rule with words. The program's name has to be known for a rule to fit; another

@@ -8,6 +8,9 @@
 // It refuses to choose what runs: a command comes from the policy, an environment from [Environment]. It refuses to signal
 // a process that it has not started: what it holds is a tree, or a process ID together with the time its process began.
 // It refuses to wait for a child beyond a deadline, and to keep output, records or running commands without bound.
+//
+// The temporary directory of commands goes with the server that made it: what a killed server could not remove, a later
+// one does. It refuses to follow a link there, and to remove what merely has the name.
 package process
 
 import (

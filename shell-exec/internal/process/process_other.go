@@ -4,6 +4,7 @@ package process
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"syscall"
 )
@@ -29,3 +30,6 @@ func (j *jobs) reap() {}
 
 // LoginPath is for systems that have login shells.
 func LoginPath(context.Context, []string) (string, error) { return "", unavailable() }
+
+// fileNumber is not known here: a temporary directory is removed only while it is empty.
+func fileNumber(fs.FileInfo) string { return "" }

@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -136,4 +138,12 @@ func LoginPath(ctx context.Context, server []string) (string, error) {
 			"Set PATH for the server, or leave --login-path out")
 	}
 	return path, nil
+}
+
+// fileNumber names a directory as long as it exists.
+func fileNumber(info fs.FileInfo) string {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return fmt.Sprint(st.Dev, "/", st.Ino, "/", st.Uid)
+	}
+	return ""
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package leased_test
+package process_test
 
 import (
 	"os"
@@ -9,25 +9,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/multiollama/mcp-server/shell-exec/internal/leased"
+	"github.com/multiollama/mcp-server/shell-exec/internal/process"
 )
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 func there(path string) bool { _, err := os.Lstat(path); return err == nil }
 
-// TestMain is a process that makes a directory and is killed, where a test starts it as that.
-func TestMain(m *testing.M) {
-	register := os.Getenv("LEASED_TEST_REGISTER")
+// A test starts this process again to make a directory and to be killed.
+func init() {
+	register := os.Getenv("PROCESS_TEST_REGISTER")
 	if register == "" {
-		os.Exit(m.Run())
+		return
 	}
-	d, err := leased.Make(register, "leased-test-")
+	d, err := process.MakeTempDir(register, "leased-test-")
 	if err != nil {
 		panic(err)
 	}
@@ -39,7 +32,7 @@ func TestMain(m *testing.M) {
 func killed(t *testing.T, register string) string {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "LEASED_TEST_REGISTER="+register)
+	cmd.Env = append(os.Environ(), "PROCESS_TEST_REGISTER="+register)
 	out, _ := cmd.Output()
 	if !there(string(out)) {
 		t.Fatalf("it left nothing: %q", out)
@@ -50,11 +43,11 @@ func killed(t *testing.T, register string) string {
 func TestADirectoryGoesWithItsOwner(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	register := t.TempDir()
-	d, err := leased.Make(register, "leased-test-")
+	d, err := process.MakeTempDir(register, "leased-test-")
 	must(t, err)
 	must(t, os.MkdirAll(d.Path+"/a/b", 0o700))
 	must(t, os.Chmod(d.Path+"/a", 0)) // removed all the same, by whom rights stop too
-	must(t, leased.Sweep(register))
+	must(t, process.SweepTempDirs(register))
 	if !there(d.Path) {
 		t.Fatal("it was removed while its owner lives")
 	}
@@ -72,7 +65,7 @@ func TestWhatAKilledOwnerLeftIsRemoved(t *testing.T) {
 	must(t, os.MkdirAll(dir+"/closed/x", 0o700))
 	must(t, os.Symlink(outside, dir+"/closed/link"))
 	must(t, os.Chmod(dir+"/closed", 0o500))
-	must(t, leased.Sweep(register))
+	must(t, process.SweepTempDirs(register))
 	if left, _ := os.ReadDir(register); there(dir) || len(left) > 0 {
 		t.Errorf("it is left, or its lease: %v", left)
 	}
@@ -98,7 +91,7 @@ func TestWhatOnlyHasTheNameStays(t *testing.T) {
 	stranger := filepath.Join(os.TempDir(), "leased-test-stranger")
 	must(t, os.Mkdir(stranger, 0o700))
 
-	must(t, leased.Sweep(register))
+	must(t, process.SweepTempDirs(register))
 	for _, path := range []string{replaced + "/precious", linked, outside + "/precious", stranger} {
 		if !there(path) {
 			t.Errorf("%s was removed", path)
@@ -121,7 +114,7 @@ func TestWhatWasNotUsedForLongExpires(t *testing.T) {
 	for _, name := range []string{"old", "file"} {
 		must(t, os.Chtimes(dir+"/"+name, long, long))
 	}
-	must(t, leased.Expire(dir, time.Now().Add(-time.Minute)))
+	must(t, process.RemoveUnused(dir, time.Now().Add(-time.Minute)))
 	for name, stays := range map[string]bool{"new": true, "file": true, "link": true, "old": false} {
 		if there(dir+"/"+name) != stays {
 			t.Errorf("%s is there: %t", name, !stays)

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/multiollama/mcp-server/shell-exec/internal/cmdspec"
 )
 
 // The roles that call.go knows.
@@ -17,7 +15,7 @@ var known = strings.Fields(`delete delete-all write read attribute shell split d
 var asked = strings.Fields("command flock setarch")
 
 func TestTheTableSaysOnlyWhatIsUnderstood(t *testing.T) {
-	for name, row := range cmdspec.Known() {
+	for name, row := range knownPrograms() {
 		for _, act := range row.Acts {
 			if !Kind(act.Effect).Valid() && act.Effect != "none" {
 				t.Errorf("%s has the effect %q", name, act.Effect)

@@ -1,4 +1,4 @@
-package cmdspec
+package effect
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 )
 
 func TestTheTableCanBeRead(t *testing.T) {
-	table, err := Parse(source)
+	table, err := parsePrograms(programsTOML)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,6 @@ func words(line string) []cmdline.Word {
 }
 
 func TestOptionsAndOperandsAreToldApart(t *testing.T) {
-	table := Known()
 	for _, c := range []struct{ line, options, operands string }{
 		{"rm -rf a b", "-r -f", "a b"},
 		{"rm a -rf", "-r -f", "a"},
@@ -40,7 +39,7 @@ func TestOptionsAndOperandsAreToldApart(t *testing.T) {
 		{"tar --to-command=x -xf a", "--to-command=x -x -f=a", ""},
 	} {
 		argv := words(c.line)
-		args := table.Find(argv[0].Text).Split(argv[1:])
+		args := findProgram(argv[0].Text).Split(argv[1:])
 		var options []string
 		for _, o := range args.Options {
 			if o.Valued {
@@ -56,7 +55,6 @@ func TestOptionsAndOperandsAreToldApart(t *testing.T) {
 }
 
 func TestRulesSeeAProgramWithoutTheOptionsBeforeItsOperands(t *testing.T) {
-	table := Known()
 	for line, want := range map[string]string{
 		"git -C x push":                  "git push",
 		"git push -f":                    "git push -f",
@@ -64,7 +62,7 @@ func TestRulesSeeAProgramWithoutTheOptionsBeforeItsOperands(t *testing.T) {
 		"npm --prefix web run deploy -w": "npm run deploy -w",
 		"nothing-known -x y":             "nothing-known -x y",
 	} {
-		if got := strings.Join(table.Short(strings.Fields(line)), " "); got != want {
+		if got := strings.Join(Short(strings.Fields(line)), " "); got != want {
 			t.Errorf("%s is %q, want %q", line, got, want)
 		}
 	}
@@ -76,15 +74,14 @@ func TestATableThatIsWrongIsRefused(t *testing.T) {
 		"a name twice":   "[\"a|b\"]\nmodel = \"x\"\n[\"b|c\"]\nmodel = \"y\"",
 		"no TOML":        "[x",
 	} {
-		if _, err := Parse([]byte(text)); err == nil {
+		if _, err := parsePrograms([]byte(text)); err == nil {
 			t.Errorf("%s is taken", what)
 		}
 	}
 }
 
 func TestOptionsOfGoAreNeverSeveralInOne(t *testing.T) {
-	table := Known()
-	args := table["go test"].Split(words("-count=1 -o out ./..."))
+	args := knownPrograms()["go test"].Split(words("-count=1 -o out ./..."))
 	if o, ok := args.Find("-o"); !ok || o.Value.Text != "out" || len(args.Options) != 2 || len(args.Operands) != 1 {
 		t.Errorf("%+v", args)
 	}

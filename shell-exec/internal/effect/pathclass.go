@@ -1,9 +1,4 @@
-// Package pathclass says what kind of place a path is in: in the workspace or outside it,
-// among the system's files, among credentials, on a disk.
-//
-// It never guesses: a path whose beginning is not known is of no known class, and the
-// zero Class is that. It looks at a disk only through what it is given, [Links].
-package pathclass
+package effect
 
 import (
 	"path"
@@ -14,33 +9,35 @@ import (
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
 )
 
-// Class is a kind of place.
-type Class int
+// pathClass is what a path belongs to: the workspace, the system, credentials, a diskDevices.
+type pathClass int
 
 // The classes.
 const (
-	Unknown    Class = iota // not known before the command runs
-	Workspace               // something in the workspace
-	Root                    // the workspace itself, or all that is in it
-	History                 // .git as a whole
-	Repository              // something in .git
-	Trigger                 // runs code later: .git/hooks, .git/config, configuration of editors and agents
-	Temporary               // something in a temporary directory
-	Shared                  // a temporary directory itself
-	Harmless                // /dev/null and its like
-	Disk                    // a device that holds a file system, or memory
-	Device                  // another device
-	Vital                   // /, the home directory, a directory of the system, one that the workspace is in
-	System                  // something of the system
-	Accounts                // accounts, programs, boot: what the machine depends on
-	Secret                  // credentials
-	Startup                 // what later shells and logins run
-	Outside                 // anything else
+	classUnknown    pathClass = iota // not known before the command runs
+	classWorkspace                   // something in the workspace
+	classRoot                        // the workspace itself, or all that is in it
+	classHistory                     // .git as a whole
+	classRepository                  // something in .git
+	classTrigger                     // runs code later: .git/hooks, .git/config, configuration of editors and agents
+	classTemporary                   // something in a temporary directory
+	classShared                      // a temporary directory itself
+	classHarmless                    // /dev/null and its like
+	classDisk                        // a device that holds a file system, or memory
+	classDevice                      // another device
+	classVital                       // /, the home directory, a directory of the system, one that the workspace is in
+	classSystem                      // something of the system
+	classAccounts                    // accounts, programs, boot: what the machine depends on
+	classSecret                      // credentials
+	classStartup                     // what later shells and logins run
+	classOutside                     // anything else
 )
 
 // severity are the classes, the worst one last.
-var severity = []Class{Harmless, Temporary, Workspace, Unknown, Shared, Outside, Repository, Root, Startup, Secret, Trigger, Device, System,
-	History, Accounts, Disk, Vital}
+var severity = []pathClass{
+	classHarmless, classTemporary, classWorkspace, classUnknown, classShared, classOutside, classRepository, classRoot, classStartup,
+	classSecret, classTrigger, classDevice, classSystem, classHistory, classAccounts, classDisk, classVital,
+}
 
 var (
 	temporaries = []string{"/tmp", "/var/tmp", "/private/tmp"}
@@ -49,8 +46,8 @@ var (
 	top = strings.Fields(`bin boot dev etc lib lib32 lib64 libx32 proc root run sbin sys usr var opt srv home mnt media
 		Users System Library Applications Volumes private nix snap`)
 
-	// trees belong to the system with everything in them; programTrees are those whose change changes what every program does.
-	trees = strings.Fields(`/bin /boot /etc /lib /lib32 /lib64 /sbin /sys /proc /usr/bin /usr/sbin /usr/lib /usr/lib64 /usr/libexec
+	// systemTrees belong to the system with everything in them; programTrees are those whose change changes what every program does.
+	systemTrees = strings.Fields(`/bin /boot /etc /lib /lib32 /lib64 /sbin /sys /proc /usr/bin /usr/sbin /usr/lib /usr/lib64 /usr/libexec
 		/usr/share /usr/include /System /var/lib /var/spool /var/run /run /Library`)
 	programTrees = strings.Fields(`/bin /sbin /lib /lib64 /usr/bin /usr/sbin /usr/lib /usr/lib64 /proc /sys`)
 
@@ -73,53 +70,53 @@ var (
 	// triggers run code when somebody merely opens the workspace: the configuration of editors, agents and direnv.
 	triggers = strings.Fields(`.vscode .claude .cursor .codex .gemini .idea .envrc .mcp.json .devcontainer .zed .windsurf`)
 
-	// harmless and disk are names in /dev.
-	harmless = regexp.MustCompile(`^(null|stdout|stderr|stdin|tty|zero|full|random|urandom|ptmx)$|^(fd|shm|pts|tcp|udp)/`)
-	disk     = regexp.MustCompile(`^(sd[a-z]|hd[a-z]|vd[a-z]|xvd[a-z]|nvme\d|mmcblk\d|r?disk\d|md\d|md/|dm-\d|mapper/|loop\d|sr\d|k?mem$|` +
+	// These match names in /dev.
+	harmlessDevices = regexp.MustCompile(`^(null|stdout|stderr|stdin|tty|zero|full|random|urandom|ptmx)$|^(fd|shm|pts|tcp|udp)/`)
+	diskDevices     = regexp.MustCompile(`^(sd[a-z]|hd[a-z]|vd[a-z]|xvd[a-z]|nvme\d|mmcblk\d|r?disk\d|md\d|md/|dm-\d|mapper/|loop\d|sr\d|k?mem$|` +
 		`port$|nbd\d|ram\d|dasd|disk/|cciss|mtd|block|zvol/|vg|[^/]*drive|[a-z]*device$)`)
 )
 
-// Links tells where a name leads when symbolic links are followed. A name that does
-// not exist leads to itself, its directory's links followed.
+// Links follows symbolic links. A name that does not exist leads to itself, its
+// directory's links followed.
 type Links interface{ Follow(path string) string }
 
-// Map knows where things are.
-type Map struct {
+// classifier knows the directories that decide the class of a path.
+type classifier struct {
 	Home      string
 	Workspace []string // the directories that may be worked in
 	Temporary []string // in addition to /tmp and /var/tmp
 	Links     Links    // nil: paths are taken as they are written
 }
 
-// Of is the class of the absolute or relative path t, seen from dir. Links on the way
+// class is the class of the absolute or relative path t, seen from dir. Links on the way
 // are followed; last says that one in the last component is followed too. Of the path
 // as written and the path as it leads, the worse class counts.
-func (m *Map) Of(dir string, t cmdline.Text, last bool) Class {
-	p, all, ok := Absolute(dir, t)
+func (c *classifier) class(dir string, t cmdline.Text, last bool) pathClass {
+	p, all, ok := absolute(dir, t)
 	if !ok {
-		return Unknown
+		return classUnknown
 	}
-	written := m.of(p, all)
-	if m.Links == nil || written == Harmless || written == Disk || written == Device {
+	written := c.classify(p, all)
+	if c.Links == nil || written == classHarmless || written == classDisk || written == classDevice {
 		return written
 	}
-	followed := m.of(m.follow(p, last), all)
+	followed := c.classify(c.follow(p, last), all)
 	if slices.Index(severity, followed) > slices.Index(severity, written) {
 		return followed
 	}
 	return written
 }
 
-// Leads is where the path leads when all its links are followed.
-func (m *Map) Leads(dir string, t cmdline.Text) cmdline.Text {
-	p, _, ok := Absolute(dir, t)
-	if !ok || m.Links == nil {
+// resolve is where the path leads when all its links are followed.
+func (c *classifier) resolve(dir string, t cmdline.Text) cmdline.Text {
+	p, _, ok := absolute(dir, t)
+	if !ok || c.Links == nil {
 		return p
 	}
-	return m.follow(p, true)
+	return c.follow(p, true)
 }
 
-func (m *Map) follow(p cmdline.Text, last bool) cmdline.Text {
+func (c *classifier) follow(p cmdline.Text, last bool) cmdline.Text {
 	known, rest := p, ""
 	if i := strings.IndexFunc(p, cmdline.IsMark); i >= 0 {
 		cut := strings.LastIndexByte(p[:i], '/')
@@ -130,12 +127,12 @@ func (m *Map) follow(p cmdline.Text, last bool) cmdline.Text {
 	if known == "" {
 		return p
 	}
-	return path.Clean(m.Links.Follow(known) + rest)
+	return path.Clean(c.Links.Follow(known) + rest)
 }
 
-// Absolute makes t absolute and cleans it. all says that it names everything in the
+// absolute makes t absolute and cleans it. all says that it names everything in the
 // directory that is returned; ok is false where the beginning is not known.
-func Absolute(dir string, t cmdline.Text) (p cmdline.Text, all, ok bool) {
+func absolute(dir string, t cmdline.Text) (p cmdline.Text, all, ok bool) {
 	if t == "" {
 		return "", false, false
 	}
@@ -161,58 +158,58 @@ func leavesNothingOut(name cmdline.Text) bool {
 	return strings.ContainsRune(name, cmdline.Star) && strings.Trim(name, "."+string(cmdline.Star)+string(cmdline.Any)) == ""
 }
 
-// of is Of for a cleaned path. Where a part is a pattern or not known, what is before it
+// classify is class for a cleaned path. Where a part is a pattern or not known, what is before it
 // decides.
-func (m *Map) of(p cmdline.Text, all bool) Class {
+func (c *classifier) classify(p cmdline.Text, all bool) pathClass {
 	i := strings.IndexFunc(p, cmdline.IsMark)
 	if i < 0 {
-		return m.known(p, all)
+		return c.classifyKnown(p, all)
 	}
 	fixed, base, onlyPattern := path.Clean(p[:strings.LastIndexByte(p[:i], '/')+1]), path.Base(p), !cmdline.Unknown(p)
-	switch in := m.known(fixed, false); {
+	switch in := c.classifyKnown(fixed, false); {
 	case fixed == "/" && onlyPattern:
-		return Vital // /b*, /*x
+		return classVital // /b*, /*x
 	case fixed == "/":
-		return Unknown
-	case in == Root: // .g* in the workspace finds .git as well, and .g$x may be .git
+		return classUnknown
+	case in == classRoot: // .g* in the workspace finds .git as well, and .g$x may be .git
 		if ok, err := path.Match(cmdline.Literal(base), ".git"); onlyPattern && ok && err == nil {
-			return History
+			return classHistory
 		}
 		if first := strings.IndexFunc(base, isUnknown); first >= 0 {
 			before, after := base[:first], base[strings.LastIndexFunc(base, isUnknown)+len(string(cmdline.Hole)):]
 			if before+after != "" && strings.HasPrefix(".git", before) && strings.HasSuffix(".git", after) {
-				return Unknown
+				return classUnknown
 			}
 		}
-		return Workspace
-	case in == Shared:
-		return Temporary
-	case in != Vital:
+		return classWorkspace
+	case in == classShared:
+		return classTemporary
+	case in != classVital:
 		return in
 	case onlyPattern && slices.Contains(top, strings.Trim(fixed, "/")):
-		return Vital
-	case fixed != m.Home && fixed != "/home" && IsSystem(fixed):
-		return System
+		return classVital
+	case fixed != c.Home && fixed != "/home" && isSystem(fixed):
+		return classSystem
 	}
-	return Outside
+	return classOutside
 }
 
-func (m *Map) known(p string, all bool) Class {
+func (c *classifier) classifyKnown(p string, all bool) pathClass {
 	if p == "/" || p == "/dev" {
-		return Vital
+		return classVital
 	}
 	if name, ok := strings.CutPrefix(p, "/dev/"); ok {
 		switch {
-		case harmless.MatchString(name):
-			return Harmless
-		case disk.MatchString(name):
-			return Disk
+		case harmlessDevices.MatchString(name):
+			return classHarmless
+		case diskDevices.MatchString(name):
+			return classDisk
 		}
-		return Device
+		return classDevice
 	}
-	for _, root := range m.Workspace {
+	for _, root := range c.Workspace {
 		if p == root {
-			return Root
+			return classRoot
 		}
 		if rest, ok := strings.CutPrefix(p, root+"/"); ok {
 			return inWorkspace(rest)
@@ -220,33 +217,33 @@ func (m *Map) known(p string, all bool) Class {
 	}
 
 	// A directory that the workspace or the home directory is in counts in a temporary directory too.
-	above := m.Home != "" && Under(m.Home, p) || slices.ContainsFunc(m.Workspace, func(root string) bool { return Under(root, p) })
-	temporary, shared := m.temporary(p)
+	above := c.Home != "" && Under(c.Home, p) || slices.ContainsFunc(c.Workspace, func(root string) bool { return Under(root, p) })
+	temporary, shared := c.temporary(p)
 	switch {
 	case shared:
-		return Shared
+		return classShared
 	case above:
-		return Vital
+		return classVital
 	case temporary:
-		return Temporary
+		return classTemporary
 	}
-	if rest, ok := strings.CutPrefix(p, m.Home+"/"); ok && m.Home != "" {
+	if rest, ok := strings.CutPrefix(p, c.Home+"/"); ok && c.Home != "" {
 		switch {
 		case within(rest, startup):
-			return Startup
+			return classStartup
 		case within(rest, homeSecrets) && !strings.HasSuffix(rest, ".pub") && !strings.HasSuffix(rest, "known_hosts"):
-			return Secret
+			return classSecret
 		}
-		return Outside
+		return classOutside
 	}
 	return inSystem(p, all)
 }
 
 // temporary says that p is in a temporary directory, or is one.
-func (m *Map) temporary(p string) (in, is bool) {
-	atHome := m.Home != "" && Under(p, m.Home)
-	for _, dir := range slices.Concat(temporaries, m.Temporary) {
-		nearer := atHome && m.Home != dir && Under(m.Home, dir) // the home directory, than dir
+func (c *classifier) temporary(p string) (in, is bool) {
+	atHome := c.Home != "" && Under(p, c.Home)
+	for _, dir := range slices.Concat(temporaries, c.Temporary) {
+		nearer := atHome && c.Home != dir && Under(c.Home, dir) // the home directory, than dir
 		if dir != "" && dir != "/" && Under(p, dir) && !nearer {
 			return true, p == dir
 		}
@@ -256,45 +253,45 @@ func (m *Map) temporary(p string) (in, is bool) {
 
 // inWorkspace looks at a path relative to the workspace, case aside because some file
 // systems do not tell .GIT from .git.
-func inWorkspace(rel string) Class {
+func inWorkspace(rel string) pathClass {
 	parts := strings.Split(strings.ToLower(rel), "/")
 	for i, part := range parts {
 		switch {
 		case slices.Contains(triggers, part):
-			return Trigger
+			return classTrigger
 		case part != ".git":
 		case i == len(parts)-1:
-			return History
+			return classHistory
 		case slices.Contains([]string{"hooks", "config", "modules"}, parts[i+1]):
-			return Trigger
+			return classTrigger
 		case strings.HasSuffix(rel, ".lock"):
-			return Workspace // git leaves these behind, and people remove them
+			return classWorkspace // git leaves these behind, and people remove them
 		default:
-			return Repository
+			return classRepository
 		}
 	}
-	return Workspace
+	return classWorkspace
 }
 
-func inSystem(p string, all bool) Class {
+func inSystem(p string, all bool) pathClass {
 	parts := strings.Split(strings.Trim(p, "/"), "/")
 	switch {
 	case within(p, accounts) || Under(p, "/boot") && p != "/boot":
-		return Accounts
+		return classAccounts
 	case within(p, systemSecrets) || processSecrets.MatchString(p):
-		return Secret
+		return classSecret
 	case len(parts) == 1 && slices.Contains(top, parts[0]):
-		return Vital
+		return classVital
 	case len(parts) == 2 && (slices.Contains([]string{"usr", "var", "home", "Users"}, parts[0]) || parts[0] == "etc" && all):
-		return Vital
-	case slices.Contains(trees, p):
-		return Vital
+		return classVital
+	case slices.Contains(systemTrees, p):
+		return classVital
 	case within(p, programTrees) && !strings.HasPrefix(p, "/sys/fs/cgroup/"):
-		return Accounts
-	case within(p, trees):
-		return System
+		return classAccounts
+	case within(p, systemTrees):
+		return classSystem
 	}
-	return Outside
+	return classOutside
 }
 
 func within(p string, dirs []string) bool {
@@ -306,9 +303,9 @@ func Under(p, dir string) bool {
 	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// IsSystem says that p is a directory of the operating system, not of a person or a service.
-func IsSystem(p string) bool {
+// isSystem says that p is a directory of the operating system, not of a person or a service.
+func isSystem(p string) bool {
 	name := strings.TrimPrefix(p, "/")
-	return p == "/" || within(p, trees) || slices.Contains(top, name) &&
+	return p == "/" || within(p, systemTrees) || slices.Contains(top, name) &&
 		!slices.Contains([]string{"home", "Users", "mnt", "media", "opt", "srv"}, name)
 }

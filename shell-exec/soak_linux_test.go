@@ -1,4 +1,4 @@
-package soak
+package main_test
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ import (
 	"github.com/multiollama/mcp-server/shared/mcptest"
 )
 
-var released = mcptest.Released("shell-exec", "../..")
+var released = mcptest.Released("shell-exec", ".")
 
 // house is where the server works, with a state and a temporary directory of its own.
 type house struct {
@@ -168,6 +168,10 @@ var acts = []act{
 	}},
 }
 
+// TestAnHourOfWorkLeavesNothing compresses an hour's work of shell-exec into minutes: thousands of commands in every
+// mode, hundreds of terminals, floods, kills and cancels, all at once, over a server as it is released. At the end
+// nothing may be left of it: no process, no descriptor, no goroutine, no temporary file, no memory, and the audit log
+// verifies. SOAK is how long it takes; scripts/soak takes ten minutes.
 func TestAnHourOfWorkLeavesNothing(t *testing.T) {
 	h := open(t)
 	h.work(length(t)/4, workers) // what is made once and kept, up to its bounds, is made now

@@ -1,10 +1,4 @@
-// Package cmdspec is what is known about programs: which of their options take a
-// value, what their operands are (files to delete, to write, another command), and
-// what they do by themselves. The knowledge is a table, programs.toml.
-//
-// It decides nothing: it says what a word is, not whether that is allowed. A program
-// that is not in the table is not known, and nothing is assumed about it.
-package cmdspec
+package effect
 
 import (
 	"bytes"
@@ -21,80 +15,80 @@ import (
 )
 
 //go:embed programs.toml
-var source []byte
+var programsTOML []byte
 
-// Words is a list that the table writes as words between blanks.
-type Words []string
+// wordList is a list that the table writes as words between blanks.
+type wordList []string
 
 // UnmarshalText splits the words.
-func (w *Words) UnmarshalText(text []byte) error {
+func (w *wordList) UnmarshalText(text []byte) error {
 	*w = strings.Fields(string(text))
 	return nil
 }
 
 // Has says that one of the words is, or as a pattern with a * at its end begins, s.
-func (w Words) Has(s string) bool {
+func (w wordList) Has(s string) bool {
 	return slices.ContainsFunc(w, func(word string) bool {
 		prefix, open := strings.CutSuffix(word, "*")
 		return word == s || open && strings.HasPrefix(s, prefix)
 	})
 }
 
-// Program is a row of the table. The roles are those of package effect.
-type Program struct {
+// program is a row of the table. The roles are those of reader.role.
+type program struct {
 	Name     string            `toml:"-"`        // as it is looked up: "git push"
-	Values   Words             `toml:"values"`   // options that take a value
+	Values   wordList          `toml:"values"`   // options that take a value
 	Options  map[string]string `toml:"options"`  // the roles of their values; these options take one as well
-	Flags    Words             `toml:"flags"`    // long options without a value whose names begin like one with a value
+	Flags    wordList          `toml:"flags"`    // long options without a value whose names begin like one with a value
 	Single   bool              `toml:"single"`   // options of one dash are never several in one
 	Stops    bool              `toml:"stops"`    // options end at the first operand
 	Assigns  bool              `toml:"assigns"`  // NAME=value words come before the operands
 	First    string            `toml:"first"`    // the role of the first operand
 	Operands string            `toml:"operands"` // the role of the others
-	Deep     Words             `toml:"deep"`     // options that make it work on whole trees
-	Nothing  Words             `toml:"nothing"`  // with one of these as its first word it does nothing of note
-	Model    string            `toml:"model"`    // what package effect knows about it beyond this row
+	Deep     wordList          `toml:"deep"`     // options that make it work on whole trees
+	Nothing  wordList          `toml:"nothing"`  // with one of these as its first word it does nothing of note
+	Model    string            `toml:"model"`    // what models knows about it beyond this row
 	Language string            `toml:"language"` // of the code that it runs
 	Prints   string            `toml:"prints"`   // what comes out of it
-	Acts     []Act             `toml:"acts"`
+	Acts     []act             `toml:"acts"`
 
 	subs  bool            // there are rows for its first operand
 	long  map[string]bool // options of one dash and many letters
 	takes map[string]bool // options that take a value
 }
 
-// Act is something that a program does by itself, when the conditions hold.
-type Act struct {
-	On      string `toml:"on"`      // its operands begin like this: "stash drop|clear"
-	Except  Words  `toml:"except"`  // and the operand after those is none of these
-	With    Words  `toml:"with"`    // one of these options or operands is there
-	Without Words  `toml:"without"` // none of these is
-	Effect  string `toml:"effect"`
-	Why     string `toml:"why"`
-	Do      string `toml:"do"`
+// act is something that a program does by itself, when the conditions hold.
+type act struct {
+	On      string   `toml:"on"`      // its operands begin like this: "stash drop|clear"
+	Except  wordList `toml:"except"`  // and the operand after those is none of these
+	With    wordList `toml:"with"`    // one of these options or operands is there
+	Without wordList `toml:"without"` // none of these is
+	Effect  string   `toml:"effect"`
+	Why     string   `toml:"why"`
+	Do      string   `toml:"do"`
 }
 
-// Table is programs by name.
-type Table map[string]*Program
+// programTable is programs by name. What is not in it is not known, and nothing is assumed about it.
+type programTable map[string]*program
 
-// Known is the table of programs.toml. That it can be read is a test's matter.
-var Known = sync.OnceValue(func() Table {
-	t, err := Parse(source)
+// knownPrograms is the table of programs.toml. That it can be read is a test's matter.
+var knownPrograms = sync.OnceValue(func() programTable {
+	t, err := parsePrograms(programsTOML)
 	if err != nil {
 		panic(err)
 	}
 	return t
 })
 
-// Parse reads a table. A row's key is a name, or several of them: in "docker|podman rm"
+// parsePrograms reads a table. A row's key is a name, or several of them: in "docker|podman rm"
 // each word may be an alternative, and "a, b" are two names.
-func Parse(data []byte) (Table, error) {
-	rows, t := map[string]Program{}, Table{}
+func parsePrograms(data []byte) (programTable, error) {
+	rows, t := map[string]program{}, programTable{}
 	if err := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields().Decode(&rows); err != nil {
 		return nil, fmt.Errorf("the table of programs: %w", err)
 	}
 	for key, row := range rows {
-		for _, name := range names(key) {
+		for _, name := range expandedNames(key) {
 			if t[name] != nil {
 				return nil, fmt.Errorf("the table of programs has %q twice", name)
 			}
@@ -105,7 +99,7 @@ func Parse(data []byte) (Table, error) {
 		for cut := strings.LastIndexByte(name, ' '); cut >= 0; cut = strings.LastIndexByte(name, ' ') {
 			name = name[:cut]
 			if t[name] == nil {
-				t[name] = Program{}.named(name)
+				t[name] = program{}.named(name)
 			}
 			t[name].subs = true
 		}
@@ -113,7 +107,8 @@ func Parse(data []byte) (Table, error) {
 	return t, nil
 }
 
-func names(key string) []string {
+// expandedNames are the names that a key stands for.
+func expandedNames(key string) []string {
 	var all []string
 	for part := range strings.SplitSeq(key, ",") {
 		made := []string{""}
@@ -131,7 +126,7 @@ func names(key string) []string {
 	return all
 }
 
-func (p Program) named(name string) *Program {
+func (p program) named(name string) *program {
 	p.Name, p.long, p.takes = name, map[string]bool{}, map[string]bool{}
 	for _, o := range slices.AppendSeq(slices.Clone(p.Values), maps.Keys(p.Options)) {
 		p.takes[o] = true
@@ -148,8 +143,9 @@ func (p Program) named(name string) *Program {
 	return &p
 }
 
-// Find is the row of a program, or nil. python3.12 is found as python3, and mkfs.ext4 as mkfs.
-func (t Table) Find(name string) *Program {
+// findProgram is the row of a program, or nil. python3.12 is found as python3, and mkfs.ext4 as mkfs.
+func findProgram(name string) *program {
+	t := knownPrograms()
 	if row := t[name]; row != nil {
 		return row
 	}
@@ -159,55 +155,59 @@ func (t Table) Find(name string) *Program {
 	return t[strings.TrimRight(name, "0123456789.-")]
 }
 
-// Sub is the row for what follows in args: the sub-command's row, if there is one, its
+// sub is the row for what follows in args: the sub-command's row, if there is one, its
 // arguments, and the options before it.
-func (t Table) Sub(row *Program, args []cmdline.Word) (sub *Program, rest []cmdline.Word, before Args) {
-	if !row.subs {
-		return nil, nil, Args{}
+func (p *program) sub(args []cmdline.Word) (sub *program, rest []cmdline.Word, before arguments) {
+	if !p.subs {
+		return nil, nil, arguments{}
 	}
-	before = row.split(args, true)
+	before = p.split(args, true)
 	if before.Rest >= len(args) {
 		return nil, nil, before
 	}
-	operand := " " + args[before.Rest].Text
-	if sub = t[row.Name+operand]; sub == nil {
-		sub = t[strings.TrimRight(row.Name, "0123456789.")+operand]
+	t, operand := knownPrograms(), " "+args[before.Rest].Text
+	if sub = t[p.Name+operand]; sub == nil {
+		sub = t[strings.TrimRight(p.Name, "0123456789.")+operand]
 	}
 	return sub, args[before.Rest+1:], before
 }
 
 // Short is argv without the options between a program's name and its first operand:
 // what rules are matched against, so that git -C x push is git push.
-func (t Table) Short(argv []cmdline.Text) []cmdline.Text {
-	if len(argv) < 2 || t[argv[0]] == nil {
+func Short(argv []cmdline.Text) []cmdline.Text {
+	if len(argv) < 2 {
+		return argv
+	}
+	row := knownPrograms()[argv[0]]
+	if row == nil {
 		return argv
 	}
 	words := make([]cmdline.Word, len(argv)-1)
 	for i, a := range argv[1:] {
 		words[i].Text = a
 	}
-	return append([]cmdline.Text{argv[0]}, argv[1+t[argv[0]].split(words, true).Rest:]...)
+	return append([]cmdline.Text{argv[0]}, argv[1+row.split(words, true).Rest:]...)
 }
 
-// Args are a program's arguments, sorted.
-type Args struct {
-	Options  []Option
+// arguments are a program's arguments, sorted.
+type arguments struct {
+	Options  []option
 	Operands []cmdline.Word
 	Rest     int // where the operands begin, for programs whose options end there
 }
 
-// Option is one option, with its dashes.
-type Option struct {
+// option is one option, with its dashes.
+type option struct {
 	Name   string
 	Value  cmdline.Word
 	Valued bool
 }
 
 // Split sorts args into options and operands.
-func (p *Program) Split(args []cmdline.Word) Args { return p.split(args, p.Stops) }
+func (p *program) Split(args []cmdline.Word) arguments { return p.split(args, p.Stops) }
 
-func (p *Program) split(args []cmdline.Word, stops bool) Args {
-	var a Args
+func (p *program) split(args []cmdline.Word, stops bool) arguments {
+	var a arguments
 	for i := 0; i < len(args); i++ {
 		t := args[i].Text
 		name, _, assigned := strings.Cut(t, "=")
@@ -222,7 +222,7 @@ func (p *Program) split(args []cmdline.Word, stops bool) Args {
 			}
 			a.Operands = append(a.Operands, args[i])
 		case t[1] == '-' || p.Single || p.long[name]:
-			o := Option{Name: p.full(name), Valued: assigned}
+			o := option{Name: p.full(name), Valued: assigned}
 			if assigned {
 				o.Value = args[i].From(len(name) + 1)
 			} else if p.takes[o.Name] && i+1 < len(args) {
@@ -239,7 +239,7 @@ func (p *Program) split(args []cmdline.Word, stops bool) Args {
 }
 
 // full completes an abbreviated long option that takes a value, as getopt_long does.
-func (p *Program) full(name string) string {
+func (p *program) full(name string) string {
 	if p.takes[name] || len(name) < 5 || p.Flags.Has(name) {
 		return name
 	}
@@ -253,10 +253,10 @@ func (p *Program) full(name string) string {
 
 // letters reads several options of one letter in one word. The value of the last one may be
 // the next word: it says how many words more than one that took.
-func (p *Program) letters(a *Args, args []cmdline.Word) int {
+func (p *program) letters(a *arguments, args []cmdline.Word) int {
 	t := args[0].Text
 	for i := 1; i < len(t); i++ {
-		o, takes, used := Option{Name: "-" + t[i:i+1]}, p.takes["-"+t[i:i+1]], 0
+		o, takes, used := option{Name: "-" + t[i:i+1]}, p.takes["-"+t[i:i+1]], 0
 		if takes && i+1 < len(t) {
 			o.Value, o.Valued = args[0].From(i+1), true
 		} else if takes && len(args) > 1 {
@@ -271,13 +271,13 @@ func (p *Program) letters(a *Args, args []cmdline.Word) int {
 }
 
 // Has says that one of the options is there; long ones may be abbreviated.
-func (a Args) Has(names ...string) bool {
+func (a arguments) Has(names ...string) bool {
 	_, ok := a.Find(names...)
 	return ok
 }
 
 // Find is the first of the options that is there.
-func (a Args) Find(names ...string) (Option, bool) {
+func (a arguments) Find(names ...string) (option, bool) {
 	for _, o := range a.Options {
 		for _, name := range names {
 			if o.Name == name || strings.HasPrefix(name, "--") && len(o.Name) > 4 && strings.HasPrefix(name, o.Name) {
@@ -285,14 +285,14 @@ func (a Args) Find(names ...string) (Option, bool) {
 			}
 		}
 	}
-	return Option{}, false
+	return option{}, false
 }
 
 // Does says whether the act's conditions hold for the arguments.
-func (act *Act) Does(a Args) bool {
+func (act *act) Does(a arguments) bool {
 	operands := a.Operands
 	for _, pattern := range strings.Fields(act.On) {
-		if len(operands) == 0 || !Words(strings.Split(pattern, "|")).Has(operands[0].Text) {
+		if len(operands) == 0 || !wordList(strings.Split(pattern, "|")).Has(operands[0].Text) {
 			return false
 		}
 		operands = operands[1:]
@@ -301,7 +301,7 @@ func (act *Act) Does(a Args) bool {
 		return false
 	}
 	// Options, and words without a dash among the operands.
-	isThere := func(words Words) bool {
+	isThere := func(words wordList) bool {
 		return a.Has(words...) || slices.ContainsFunc(a.Operands, func(o cmdline.Word) bool { return o.Text != "" && words.Has(o.Text) })
 	}
 	return (act.With == nil || isThere(act.With)) && !isThere(act.Without)
