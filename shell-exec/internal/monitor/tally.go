@@ -58,24 +58,7 @@ func newTally(e eyes, src Source, m Metrics) *tally {
 // sample looks once.
 func (t *tally) sample(now time.Time) Sample {
 	clock := t.eyes.clock()
-
-	// Those that are known are looked at, and those that came. Of a number in the list it is known whose it was only if its
-	// process began before the list was made: then it had the number all the time. Others wait for the next look.
-	listed := t.source.PIDs()
-	for pid, old := range t.known {
-		if r, ok := t.eyes.look(pid, t.metrics); ok && r.start == old.start {
-			t.next[pid] = r
-		}
-	}
-	for _, pid := range listed {
-		if _, met := t.next[pid]; met {
-			continue
-		}
-		if r, ok := t.eyes.look(pid, t.metrics); ok && !r.ended && r.start < clock {
-			t.next[pid] = r
-		}
-	}
-
+	t.look(clock)
 	used := t.add()
 	s := Sample{Time: now, Looks: 1}
 	if !t.at.IsZero() {
@@ -116,6 +99,26 @@ func (t *tally) sample(now time.Time) Sample {
 	}
 	s.Told &= t.metrics
 	return s
+}
+
+// look takes the next reading of the processes that are known, and of those that came. Of a number in the list it is
+// known whose it was only if its process began before the list was made, at clock: then it had the number all the time.
+// Others wait for the next look.
+func (t *tally) look(clock int64) {
+	listed := t.source.PIDs()
+	for pid, old := range t.known {
+		if r, ok := t.eyes.look(pid, t.metrics); ok && r.start == old.start {
+			t.next[pid] = r
+		}
+	}
+	for _, pid := range listed {
+		if _, met := t.next[pid]; met {
+			continue
+		}
+		if r, ok := t.eyes.look(pid, t.metrics); ok && !r.ended && r.start < clock {
+			t.next[pid] = r
+		}
+	}
 }
 
 // bill is what was counted of processes that are no more there: their parent has it too once it has asked for their end.

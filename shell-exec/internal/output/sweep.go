@@ -25,23 +25,9 @@ type found struct {
 func (s *Store) sweep() error {
 	s.added.Store(0)
 	s.begun.Store(0)
-	entries, err := fs.ReadDir(s.root.FS(), ".")
+	all, projects, err := s.allRuns()
 	if err != nil {
 		return err
-	}
-	var projects []string
-	for _, e := range entries {
-		if e.IsDir() && validProject(e.Name()) {
-			projects = append(projects, e.Name())
-		}
-	}
-	var all []found
-	for _, dir := range append(projects, ".") { // what is outside of every project, as an earlier version had it, is nobody's
-		runs, err := s.runs(dir)
-		if err != nil {
-			return err
-		}
-		all = append(all, runs...)
 	}
 	var total int64
 	for _, r := range all {
@@ -73,6 +59,27 @@ func (s *Store) sweep() error {
 	}
 	s.full.Store(total > s.limits.Total)
 	return nil
+}
+
+// allRuns are the runs of all projects, and of none: an earlier version wrote them outside of every project.
+func (s *Store) allRuns() (all []found, projects []string, err error) {
+	entries, err := fs.ReadDir(s.root.FS(), ".")
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range entries {
+		if e.IsDir() && validProject(e.Name()) {
+			projects = append(projects, e.Name())
+		}
+	}
+	for _, dir := range append(projects, ".") {
+		runs, err := s.runs(dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, runs...)
+	}
+	return all, projects, nil
 }
 
 // runs looks at all files of a project; none is where it has no directory. What does not look like one of ours is left alone.

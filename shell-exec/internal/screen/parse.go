@@ -56,38 +56,30 @@ type parser struct {
 // parse reads the next bytes.
 func (p *parser) parse(h handler, text []byte) {
 	for len(text) > 0 {
-		n := 0
+		n := 1
 		switch {
-		case p.pending > 0:
-		case text[0] < utf8.RuneSelf:
-			if p.mode == ground {
-				for n < len(text) && text[n] >= ' ' && text[n] <= '~' {
-					n++
-				}
-			}
-			if n > 0 {
-				p.read += n
-				h.ascii(text[:n])
-			} else {
-				n = 1
-				p.character(h, rune(text[0]), text[:1])
-			}
-		case utf8.FullRune(text):
-			var r rune
-			r, n = utf8.DecodeRune(text)
-			p.character(h, r, text[:n])
-		}
-		if n == 0 {
-			n = 1
+		case p.pending > 0 || !utf8.FullRune(text): // the first byte, and a character that it completes
 			p.utf[p.pending] = text[0]
 			p.pending++
 			for p.pending > 0 && utf8.FullRune(p.utf[:p.pending]) {
 				p.takePending(h)
 			}
+		case p.mode == ground && isPrintable(text[0]):
+			for n < len(text) && isPrintable(text[n]) {
+				n++
+			}
+			p.read += n
+			h.ascii(text[:n])
+		default:
+			var r rune
+			r, n = utf8.DecodeRune(text)
+			p.character(h, r, text[:n])
 		}
 		text = text[n:]
 	}
 }
+
+func isPrintable(b byte) bool { return b >= ' ' && b <= '~' }
 
 // takePending reads the first of the bytes that were kept.
 func (p *parser) takePending(h handler) {

@@ -137,13 +137,7 @@ func (s *Screen) controlSequence(b byte) {
 		s.saved[s.which()] = position{}
 	case s.middle == '$' && b == 'p' && s.prefix == '?':
 		n := s.param(0, 0)
-		status := 0
-		if on, known := s.on(n); on {
-			status = 1
-		} else if known {
-			status = 2
-		}
-		s.reply(fmt.Sprintf("\x1b[?%d;%d$y", n, status))
+		s.reply(fmt.Sprintf("\x1b[?%d;%d$y", n, s.status(n)))
 	case s.middle != 0:
 	case s.prefix == 0 && b == 'b': // the last character again, as often as the row has place for it
 		if last != 0 {
@@ -376,8 +370,9 @@ func (s *Screen) private(n int, on bool) {
 	}
 }
 
-// on tells whether a private mode is set, and whether it is one of ours.
-func (s *Screen) on(n int) (on, known bool) {
+// status is what DECRPM reports of a private mode: 1 where it is set, 2 where it is not, 0 where it is none of ours.
+func (s *Screen) status(n int) int {
+	on := false
 	switch n {
 	case 1:
 		on = s.keys.ApplicationCursor
@@ -396,9 +391,12 @@ func (s *Screen) on(n int) (on, known bool) {
 	case 47, 1047, 1049:
 		on = s.alternate
 	default:
-		return false, false
+		return 0
 	}
-	return on, true
+	if on {
+		return 1
+	}
+	return 2
 }
 
 // stringSequence handles an OSC or a DCS that is complete: titles, and questions that

@@ -170,12 +170,12 @@ func (s *session) sendParts(ctx context.Context, p []byte, fg foreground, in Inp
 	s.typing.Lock()
 	defer s.typing.Unlock()
 	for n < len(p) && s.reads(fg) {
+		if n == 0 {
+			s.remember()
+		}
 		part := p[n:] // up to the next key that may run something; the first one belongs to it
 		if i := bytes.IndexAny(part[1:], running); i >= 0 {
 			part = part[:i+1]
-		}
-		if n == 0 {
-			s.remember()
 		}
 		m, err := s.line.write(ctx, part)
 		n += m
@@ -185,18 +185,12 @@ func (s *session) sendParts(ctx context.Context, p []byte, fg foreground, in Inp
 		}
 		taken, certain := s.taken(ctx, fg)
 		now := s.foreground()
-		if certain && now.group != fg.group {
-			return n, nil // it was the last thing that the program read
-		}
-		if !taken || now.group != fg.group {
-			// Part of it may be in the shell's line.
-			s.typed = s.typed.read(part, s.keyboard(now)).after(true)
-			if !taken && now.group == fg.group {
-				s.ahead = fg.group
-			}
-			if taken {
-				s.typed = s.typed.doubted(unknown)
-			}
+		switch stays := now.group == fg.group; {
+		case taken && stays:
+		case certain: // it was the last thing that the program read
+			return n, nil
+		default:
+			s.mayBeTyped(part, now, taken, stays)
 			return n, nil
 		}
 		if n == len(p) {
@@ -207,6 +201,18 @@ func (s *session) sendParts(ctx context.Context, p []byte, fg foreground, in Inp
 		}
 	}
 	return n, nil
+}
+
+// mayBeTyped counts a part that was written as in the shell's line: it was not taken, or not certainly by the program
+// that it was for, which may be gone.
+func (s *session) mayBeTyped(part []byte, now foreground, taken, stays bool) {
+	s.typed = s.typed.read(part, s.keyboard(now)).after(true)
+	switch {
+	case taken:
+		s.typed = s.typed.doubted(unknown)
+	case stays:
+		s.ahead = now.group
+	}
 }
 
 // running are the keys that may have a shell run something.
