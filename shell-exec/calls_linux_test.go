@@ -65,35 +65,38 @@ var renaming = []row{
 func TestEverySuccessAndEveryFailureObeysItsSchema(t *testing.T) {
 	for _, era := range mcptest.Eras() {
 		for name, rows := range calls {
-			c := newHouse(t).startAs(mcptest.Options{Era: era}, "--vocabulary", name)
-			tools := map[string]mcptest.Tool{}
-			for _, tool := range c.Tools() {
-				mcptest.Schema(t, tool.InputSchema)
-				tools[tool.Name] = tool
-			}
-			if len(tools) != len(rows) {
-				t.Errorf("%s has %d tools, the table %d", name, len(tools), len(rows))
-			}
-			words := strings.NewReplacer()
-			for _, row := range rows {
-				obeys := mcptest.Schema(t, tools[row.tool].OutputSchema)
-				for i, args := range []string{row.good, row.bad} {
-					r := c.Call(row.tool, words.Replace(args))
-					if r.IsError != (i == 1) {
-						t.Errorf("%s of %s with %s: isError is %t: %s", row.tool, name, args, r.IsError, r.Text)
-					}
-					if err := obeys(r.Structured); err != nil {
-						t.Errorf("%s of %s with %s: %v", row.tool, name, args, err)
-					}
-					var e execution
-					if row.tool == "shell_execute" && r.Decode(&e) == nil && e.ID != "" {
-						words = strings.NewReplacer("$ID", e.ID, "$PID", strconv.Itoa(e.PID), "$OUTPUT", e.OutputID)
-					}
-					if row.tool == "terminal_create" && r.Decode(&e) == nil && e.Terminal != "" {
-						words = strings.NewReplacer("$TERM", e.Terminal)
+			t.Run(fmt.Sprint(name, " ", era), func(t *testing.T) {
+				t.Parallel()
+				c := newHouse(t).startAs(mcptest.Options{Era: era}, "--vocabulary", name)
+				tools := map[string]mcptest.Tool{}
+				for _, tool := range c.Tools() {
+					mcptest.Schema(t, tool.InputSchema)
+					tools[tool.Name] = tool
+				}
+				if len(tools) != len(rows) {
+					t.Errorf("%s has %d tools, the table %d", name, len(tools), len(rows))
+				}
+				words := strings.NewReplacer()
+				for _, row := range rows {
+					obeys := mcptest.Schema(t, tools[row.tool].OutputSchema)
+					for i, args := range []string{row.good, row.bad} {
+						r := c.Call(row.tool, words.Replace(args))
+						if r.IsError != (i == 1) {
+							t.Errorf("%s of %s with %s: isError is %t: %s", row.tool, name, args, r.IsError, r.Text)
+						}
+						if err := obeys(r.Structured); err != nil {
+							t.Errorf("%s of %s with %s: %v", row.tool, name, args, err)
+						}
+						var e execution
+						if row.tool == "shell_execute" && r.Decode(&e) == nil && e.ID != "" {
+							words = strings.NewReplacer("$ID", e.ID, "$PID", strconv.Itoa(e.PID), "$OUTPUT", e.OutputID)
+						}
+						if row.tool == "terminal_create" && r.Decode(&e) == nil && e.Terminal != "" {
+							words = strings.NewReplacer("$TERM", e.Terminal)
+						}
 					}
 				}
-			}
+			})
 		}
 	}
 }

@@ -84,6 +84,7 @@ func (a *agreeing) spy() string {
 }
 
 func TestAYesToSudoOpensNothingElse(t *testing.T) {
+	t.Parallel()
 	for _, flags := range [][]string{{"--sandbox-level", "1"}, {"--sandbox-level", "2"}, {"--sandbox", "required"}} {
 		a := newAgreeing(t)
 		c := a.start(mcptest.Options{}, flags...)
@@ -141,6 +142,7 @@ func TestAYesToSudoOpensNothingElse(t *testing.T) {
 // TestAYesToSudoCountsWhereTheQuestionSays has the directory of the question swapped for another one, and for a link out
 // of the workspace, while the person thinks about it.
 func TestAYesToSudoCountsWhereTheQuestionSays(t *testing.T) {
+	t.Parallel()
 	for what, swap := range map[string]func(sub, outside string) error{
 		"a link":            func(sub, outside string) error { return os.Symlink(outside, sub) },
 		"another directory": func(sub, _ string) error { return os.Mkdir(sub, 0o755) },
@@ -282,6 +284,7 @@ func TestAQuestionSaysEverything(t *testing.T) {
 func (a *agreeing) Call(c *mcptest.Client, args map[string]any) { c.Call("shell_execute", args) }
 
 func TestAYesToWhatIsTypedOpensNothing(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		line  string
 		asks  bool

@@ -9,6 +9,7 @@ import (
 
 // What a monitor was not asked for is left out, and not told as 0.
 func TestAMonitorTellsOnlyWhatItMeasured(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	c := h.start()
 	e := h.call(c, "shell_execute", map[string]any{"command": "while :; do :; done", "execution_mode": "background"})

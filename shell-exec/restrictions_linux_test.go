@@ -41,6 +41,7 @@ func run(t *testing.T, c *mcptest.Client, command string) answer {
 }
 
 func TestRestrictionsHoldFromTheNextCommandOn(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, "in/", "out/")
 	c := h.start()
 	before := h.call(c, "shell_execute", map[string]any{"command": "sleep 60", "execution_mode": "background"})

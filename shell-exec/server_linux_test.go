@@ -89,7 +89,7 @@ func (h house) killMarked() bool {
 // until waits for what has to come.
 func (h house) until(what string, holds func() bool) {
 	h.t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if holds() {
 			return
 		}
@@ -126,6 +126,7 @@ func (h house) call(c *mcptest.Client, tool string, args map[string]any) (e exec
 }
 
 func TestTheModesOfACommand(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	c := h.start()
 	e := h.call(c, "shell_execute", map[string]any{"command": "echo begun; sleep 60", "execution_mode": "foreground", "timeout_seconds": 1})
@@ -151,6 +152,7 @@ func TestTheModesOfACommand(t *testing.T) {
 }
 
 func TestADetachedCommandOutlivesItsServer(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	first := h.start()
 	e := h.call(first, "shell_execute", map[string]any{"command": "sleep 2; echo survived; exit 5", "execution_mode": "detached"})
@@ -205,41 +207,45 @@ time.sleep(600)' || sleep 600`,
 }
 
 func TestNothingSurvivesItsEnd(t *testing.T) {
-	h := newHouse(t)
-	ends := map[string]func(c *mcptest.Client, command string){
-		"a time-out": func(c *mcptest.Client, command string) {
+	ends := map[string]func(h house, c *mcptest.Client, command string){
+		"a time-out": func(h house, c *mcptest.Client, command string) {
 			h.call(c, "shell_execute", map[string]any{"command": command, "execution_mode": "foreground", "timeout_seconds": 1})
 		},
-		"a cancel": func(c *mcptest.Client, command string) {
+		"a cancel": func(h house, c *mcptest.Client, command string) {
 			p := c.Begin("tools/call", map[string]any{"name": "shell_exec", "arguments": map[string]any{"command": command}})
 			h.until("the command runs", h.sleeping)
 			p.Cancel("enough")
 		},
-		"process_terminate": func(c *mcptest.Client, command string) {
+		"process_terminate": func(h house, c *mcptest.Client, command string) {
 			e := h.call(c, "shell_execute", map[string]any{"command": command, "execution_mode": "background"})
 			h.until("the command runs", h.sleeping)
 			h.call(c, "process_terminate", map[string]any{"process_id": e.PID})
 		},
-		"the end of the server": func(_ *mcptest.Client, command string) {
+		"the end of the server": func(h house, _ *mcptest.Client, command string) {
 			own := h.start()
 			h.call(own, "shell_execute", map[string]any{"command": command, "execution_mode": "background"})
 			h.until("the command runs", h.sleeping)
 			if code := own.Close(); code != 0 {
-				t.Errorf("the server ends with %d", code)
+				h.t.Errorf("the server ends with %d", code)
 			}
 		},
 	}
-	c := h.start("--timeout", "30s")
 	for how, end := range ends {
-		for what, command := range survivors {
-			end(c, command)
-			h.until("nothing is left of "+what+" after "+how, func() bool { return h.marked() == 0 })
-			h.killMarked()
-		}
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			c := h.start("--timeout", "30s")
+			for what, command := range survivors {
+				end(h, c, command)
+				h.until("nothing is left of "+what, func() bool { return h.marked() == 0 })
+				h.killMarked()
+			}
+		})
 	}
 }
 
 func TestConsentIsForExactlyTheCommandShown(t *testing.T) {
+	t.Parallel()
 	for _, era := range mcptest.Eras() {
 		for answer, runs := range map[string]bool{"accept": true, "decline": false, "cancel": false} {
 			h := newHouse(t, "build/a.txt=x")
@@ -269,6 +275,7 @@ func TestConsentIsForExactlyTheCommandShown(t *testing.T) {
 }
 
 func TestACommandReachesOnlyWhatItMay(t *testing.T) {
+	t.Parallel()
 	outside := mcptest.Tree(t, "secret.txt=secret\n")
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

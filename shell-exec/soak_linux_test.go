@@ -299,7 +299,7 @@ func (h *house) flat(before level) {
 
 func (h *house) until(what string, holds func() bool) {
 	h.t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
 		if holds() {
 			return
 		}

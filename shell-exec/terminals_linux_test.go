@@ -59,7 +59,7 @@ func (d desk) looks() (s shownText) {
 func (d desk) until(pattern string) (s shownText) {
 	d.t.Helper()
 	r := d.client.Call("terminal_get_output", map[string]any{
-		"terminal_id": d.id, "screen": true, "include_foreground_process": true, "wait_for": map[string]any{"pattern": pattern, "timeout_ms": 20_000}})
+		"terminal_id": d.id, "screen": true, "include_foreground_process": true, "wait_for": map[string]any{"pattern": pattern, "timeout_ms": 120_000}})
 	if err := r.Decode(&s); err != nil || r.IsError {
 		d.t.Fatalf("%v %s", err, r.Text)
 	}
@@ -72,6 +72,7 @@ func (d desk) until(pattern string) (s shownText) {
 func TestATerminalIsTypedAtAndLookedAt(t *testing.T) {
 	h := newHouse(t)
 	d := h.sit(h.start(), map[string]any{"session_name": "work"})
+	shell := d.looks().Foreground.Name
 	d.types("echo one; pwd")
 	if s := d.until("^" + h.dir + "$"); !strings.Contains(s.Output, "one\n") || s.Alternate {
 		t.Errorf("%+v", s)
@@ -87,11 +88,13 @@ func TestATerminalIsTypedAtAndLookedAt(t *testing.T) {
 	}
 	d.types(`idear you\e:wq`, "control_codes", true, "send_to", editor)
 	d.until(`[#$] $`)
-	h.until("the editor has ended", func() bool { return d.looks().Foreground.Name != editor }) // the prompt shows before that
+	h.until("the shell is back", func() bool { return d.looks().Foreground.Name == shell }) // the prompt may show before that
 	if b, err := os.ReadFile(filepath.Join(h.dir, "letter.txt")); err != nil || string(b) != "dear you\n" {
 		t.Errorf("the letter is %q %v", b, err)
 	}
-	d.types("exit 3")
+	if a := d.types("exit 3"); a.Error.Code != "" {
+		t.Errorf("the end of the shell: %+v", a.Error)
+	}
 	h.until("the shell has ended", func() bool { return d.looks().Status == "exited" })
 }
 
@@ -174,6 +177,7 @@ func TestWhatEndsByTheEndOfAFileIsJudged(t *testing.T) {
 }
 
 func TestAPersonIsAskedAboutWhatIsTyped(t *testing.T) {
+	t.Parallel()
 	for _, era := range mcptest.Eras() {
 		h := newHouse(t)
 		var questions []string

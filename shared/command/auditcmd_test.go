@@ -88,7 +88,7 @@ func (u *until) Write(p []byte) (int, error) {
 
 func TestTailFollowsUntilItIsStopped(t *testing.T) {
 	w := recorded(t)
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer stop()
 	log, err := audit.Open(w.auditFile(), audit.Options{})
 	must(t, err)

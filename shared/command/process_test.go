@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 // server is the fake server as a process that is killed if it hangs.
 func server(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	t.Cleanup(cancel)
 	c := exec.CommandContext(ctx, os.Args[0], args...)
 	c.Dir = t.TempDir()

@@ -142,7 +142,7 @@ func TestAServerThatSaysNothingIsEndedWithWhatItStarted(t *testing.T) {
 	}
 	for _, pid := range pids {
 		for i := 0; alive(pid); i++ { // a kill takes a moment
-			if i == 1000 {
+			if i == 10_000 {
 				t.Fatalf("%s lives", pid)
 			}
 			time.Sleep(10 * time.Millisecond)

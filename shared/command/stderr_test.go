@@ -47,7 +47,7 @@ func serveUnread(t *testing.T, lines string, args ...string) (out string, errs *
 		if code != 0 {
 			t.Errorf("it ended with %d", code)
 		}
-	case <-time.After(60 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("a server whose stderr nobody reads does not end")
 	}
 	return stdout.String(), errs
@@ -61,7 +61,7 @@ func TestNobodyHasToReadStderr(t *testing.T) {
 	}
 	close(errs.read)
 	notice := regexp.MustCompile(`lines were dropped because nobody read stderr" lines=(\d+)`)
-	for range 1000 {
+	for range 10_000 {
 		if notice.MatchString(errs.text()) {
 			break
 		}

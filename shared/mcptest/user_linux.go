@@ -1,6 +1,7 @@
 package mcptest
 
 import (
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,7 +18,7 @@ func AsOrdinaryUser(t *testing.T, tests string) {
 		t.Skip("this is an ordinary user")
 	}
 	home, binary := home(t)
-	cmd := exec.Command(binary, "-test.v", "-test.timeout=300s", "-test.run="+tests)
+	cmd := exec.Command(binary, "-test.v", "-test.timeout=30m", "-test.parallel="+flag.Lookup("test.parallel").Value.String(), "-test.run="+tests)
 	cmd.Dir, cmd.Env = home, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	out, err := cmd.CombinedOutput()
@@ -33,10 +34,10 @@ func AsOrdinaryUser(t *testing.T, tests string) {
 
 const nobody = 65534
 
-// home is a directory of nobody's with the test binary in it.
+// home is a directory of nobody's with the test binary in it: not in /tmp, of which commands may have another one.
 func home(t *testing.T) (dir, binary string) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "mcp-user-")
+	dir, err := os.MkdirTemp("/home", "mcp")
 	if err != nil {
 		t.Fatal(err)
 	}

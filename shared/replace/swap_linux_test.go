@@ -24,9 +24,9 @@ func TestADirectorySwappedForALinkLeadsNoChangeOutside(t *testing.T) {
 	eachWay(t, func(t *testing.T, w *replace.Writer) {
 		base := world(t, "allow/d/f: old", "allow/link => ../out")
 		r := roots(t, base+"/allow", confine.Options{})
-		stop := swapping(t, base+"/allow/d", base+"/allow/link")
+		swaps, stop := swapping(t, base+"/allow/d", base+"/allow/link")
 		inside, refused := 0, 0
-		for n := 0; n < writes || min(inside, refused) < writes/50 && n < 20*writes; n++ {
+		for n := 0; n < writes || min(inside, refused, int(swaps.Load())) < writes/50 && n < forEver; n++ {
 			err := change(w, path(t, r, "d/f"), path(t, r, "d/secret"), n)
 			switch {
 			case err == nil:
@@ -37,10 +37,10 @@ func TestADirectorySwappedForALinkLeadsNoChangeOutside(t *testing.T) {
 				t.Fatalf("write %d: %v, want success or SECURITY_003", n, err)
 			}
 		}
-		lost := checkFirst(base, 20*writes)
-		swaps := stop()
-		t.Logf("%d swaps; %d written, %d refused; check-then-write outside: %d", swaps, inside, refused, lost)
-		if min(inside, refused) < writes/50 || swaps < writes/50 || lost == 0 {
+		lost := checkFirst(base, forEver)
+		stop()
+		t.Logf("%d swaps; %d written, %d refused; check-then-write outside: %d", swaps.Load(), inside, refused, lost)
+		if min(inside, refused, int(swaps.Load())) < writes/50 || lost == 0 {
 			t.Error("the race did not take place")
 		}
 	})
@@ -64,27 +64,30 @@ func change(w *replace.Writer, f, secret confine.Path, n int) error {
 	return err
 }
 
-// swapping exchanges two names until the function it returns is called, which tells
-// how often, and leaves them as they were.
-func swapping(t *testing.T, a, b string) (stop func() int) {
+// forEver is how often a race is tried until both sides of it were seen: on a busy machine one of them
+// may wait for long.
+const forEver = 1_000_000
+
+// swapping exchanges two names, counting how often, until the function it returns is called, which leaves
+// them as they were.
+func swapping(t *testing.T, a, b string) (swaps *atomic.Int64, stop func()) {
 	var wg sync.WaitGroup
 	var done atomic.Bool
-	swaps := 0
+	swaps = new(atomic.Int64)
 	wg.Go(func() {
-		for ; !done.Load() || swaps%2 == 1; swaps++ {
+		for ; !done.Load() || swaps.Load()%2 == 1; swaps.Add(1) {
 			if err := unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE); err != nil {
 				t.Errorf("swapping: %v", err)
 				return
 			}
 		}
 	})
-	stop = func() int {
+	stop = func() {
 		done.Store(true)
 		wg.Wait()
-		return swaps
 	}
-	t.Cleanup(func() { stop() })
-	return stop
+	t.Cleanup(stop)
+	return swaps, stop
 }
 
 // checkFirst is the program that this package exists to replace: it looks whether the
@@ -112,7 +115,7 @@ func checkFirst(base string, most int) (lost int) {
 
 func TestTheSwappedDirectoryHoldsOnlyWhatWasWritten(t *testing.T) {
 	base, p := only(t, "d/f", "allow/d/f: old", "allow/link => ../out")
-	stop := swapping(t, base+"/allow/d", base+"/allow/link")
+	_, stop := swapping(t, base+"/allow/d", base+"/allow/link")
 	var w replace.Writer
 	for n := range 500 {
 		if _, err := w.Replace(background, p, []byte(letters(n)), replace.Options{}); err != nil && !errors.Is(err, fault.Forbidden) {

@@ -55,7 +55,7 @@ func (p told) five(t *testing.T) string {
 	for i := range all {
 		select {
 		case all[i] = <-p:
-		case <-time.After(10 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatalf("after %q nothing more is told", all[:i])
 		}
 	}

@@ -141,7 +141,7 @@ func (w *world) end() {
 			w.t.Errorf("serving ended with %v", err)
 		}
 		w.ended <- nil
-	case <-time.After(10 * time.Second):
+	case <-time.After(2 * time.Minute):
 		w.t.Error("serving does not end")
 	}
 	if err := w.listener.Close(); err != nil {
@@ -169,7 +169,7 @@ func (w *world) raw(text string) (*http.Response, string) {
 		w.t.Fatal(err)
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	conn.SetDeadline(time.Now().Add(2 * time.Minute))
 	go conn.Write([]byte(strings.ReplaceAll(text, "HOST", w.addr()))) // the answer may come before all is taken
 	method, _, _ := strings.Cut(text, " ")
 	r, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})

@@ -180,7 +180,7 @@ func TestMonitorsStartedAndStoppedAtOnceLeaveNothing(t *testing.T) {
 	if looks.Load() == 0 || refused.Load() == 0 || stopped.Load() == 0 {
 		t.Errorf("there was no race: %d looks, %d refused, %d stopped", looks.Load(), refused.Load(), stopped.Load())
 	}
-	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; runtime.Gosched() {
+	for deadline := time.Now().Add(2 * time.Minute); runtime.NumGoroutine() > before; runtime.Gosched() {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d goroutines, before %d", runtime.NumGoroutine(), before)
 		}

@@ -8,14 +8,14 @@ import (
 	"github.com/multiollama/mcp-server/shared/fault"
 )
 
+// eventually waits for what must come, but not for ever.
 func eventually(f func() bool) bool {
-	for range 500 {
-		if f() {
-			return true
+	for end := time.Now().Add(2 * time.Minute); !f(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			return false
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
-	return false
+	return true
 }
 
 func must(t testing.TB, err error) {

@@ -107,6 +107,7 @@ func TestNoRecordThatSomebodyWroteLeadsToASignal(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, func(c *process.Config) { c.Store = nil }) // which has notes about executions of its own
 			r := w.run("true", process.Detached)
 			_, err := w.Await(t.Context(), r.ID, time.Minute)

@@ -103,8 +103,10 @@ func TestOnlyOurLivingProcessesCanBeTerminated(t *testing.T) {
 
 func TestATerminationTellsTheEnd(t *testing.T) {
 	w := newWorld(t)
-	r := w.run("trap 'exit 9' TERM; while :; do sleep 0.01; done", process.Background)
-	time.Sleep(50 * time.Millisecond) // the trap is set
+	r := w.run("trap 'exit 9' TERM; echo up; while :; do sleep 0.01; done", process.Background)
+	if !eventually(func() bool { return strings.Contains(w.stored(r.Record), "up") }) {
+		t.Fatal("the trap is not set")
+	}
 	end, err := w.Terminate(t.Context(), process.Termination{PID: r.PID})
 	if err != nil || !end.Ended || end.Sent != "SIGTERM" || end.Code != 9 || end.Why != process.ByTermination || end.State != process.Failed {
 		t.Errorf("%+v, %v", end, err)

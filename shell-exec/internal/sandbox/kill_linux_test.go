@@ -349,7 +349,7 @@ func TestAtLevelTwo(t *testing.T) {
 	self, err := os.Executable()
 	must(t, err)
 	const differ = "OutsideCannot|ConnectedTo|OutOfReach|Survives|ChainOfForks|Promise|LimitsHold|NoKindOfMemory|SharedCountsOnce|NoFirstThread|ToolsOf|JobControl|LeadsNowhere|IsHidden|IsOfOneCommand|RunsAsSomebody"
-	cmd := exec.Command(self, "-test.v", "-test.timeout=300s", "-test.run="+differ)
+	cmd := exec.Command(self, "-test.v", "-test.timeout=20m", "-test.run="+differ)
 	cmd.Env = append(os.Environ(), levelTwo+"=2")
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -184,12 +184,19 @@ func TestAProgramRunsAndSaysHowItEnded(t *testing.T) {
 // eventually waits for what must come, and fails when it does not.
 func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		if is() {
-			return
+	if !within(2*time.Minute, is) {
+		t.Fatal(what + " never came")
+	}
+}
+
+// within waits for what must come, but not for ever.
+func within(limit time.Duration, is func() bool) bool {
+	for end := time.Now().Add(limit); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			return false
 		}
 	}
-	t.Fatal(what + " never came")
+	return true
 }
 
 // TestACommandStartsThoughMoreFilesAreOpenThanItMayHave opens more files here than the command may.

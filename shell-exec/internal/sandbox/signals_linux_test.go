@@ -123,7 +123,7 @@ func storm() error {
 		}
 		select {
 		case <-came:
-		case <-time.After(5 * time.Second):
+		case <-time.After(2 * time.Minute):
 			return fmt.Errorf("way %d: nothing came", i%len(ways))
 		}
 		time.Sleep(time.Millisecond)

@@ -35,7 +35,7 @@ func startTmux(t *testing.T) tmux {
 // end comes back when the server is gone, and with it what ran in it.
 func (m tmux) end(t *testing.T, pid string) {
 	_, _ = m.run("kill-server")
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if _, err := os.Stat("/proc/" + pid); err != nil {
 			return
 		}
@@ -70,7 +70,7 @@ func (m tmux) shows(t *testing.T, id string, history bool) seen {
 	if history {
 		first = "-"
 	}
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		out, err := m.run("display", "-p", "-t", id, "#{pane_title}\t#{cursor_y},#{cursor_x}\t#{alternate_on}", ";", "capture-pane", "-p", "-t", id, "-S", first)
 		if rest, all := strings.CutPrefix(out, "all\t"); err == nil && all {
 			head, lines, _ := strings.Cut(rest, "\n")

@@ -149,7 +149,7 @@ func (w *world) screen(id string) string {
 
 // eventually looks until something holds.
 func eventually(holds func() bool) bool {
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if holds() {
 			return true
 		}
