@@ -37,7 +37,7 @@ func server(t *testing.T, args ...string) *exec.Cmd {
 	t.Cleanup(cancel)
 	c := exec.CommandContext(ctx, os.Args[0], args...)
 	c.Dir = t.TempDir()
-	c.Env = []string{asServer + "=1", "HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}
+	c.Env = []string{asServer + "=1", "HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "GORACE=" + os.Getenv("GORACE")}
 	return c
 }
 

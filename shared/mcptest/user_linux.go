@@ -19,7 +19,7 @@ func AsOrdinaryUser(t *testing.T, tests string) {
 	}
 	home, binary := home(t)
 	cmd := exec.Command(binary, "-test.v", "-test.timeout=30m", "-test.parallel="+flag.Lookup("test.parallel").Value.String(), "-test.run="+tests)
-	cmd.Dir, cmd.Env = home, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home}
+	cmd.Dir, cmd.Env = home, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home, "GORACE=" + os.Getenv("GORACE")}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "--- PASS: ") {

@@ -65,8 +65,11 @@ func deeds(name, with string) error {
 	case "await":
 		return awaited(with)
 	case "own":
-		pid, _ := strconv.Atoi(with)
-		fmt.Println(signalled(pid, unix.SIGWINCH))
+		var pid, sig int
+		if _, err := fmt.Sscan(with, &pid, &sig); err != nil {
+			return err
+		}
+		fmt.Println(signalled(pid, unix.Signal(sig)))
 		return nil
 	case "serves":
 		return servesItself(with)

@@ -57,7 +57,7 @@ func boxes(t *testing.T, home string) map[string]*Sandbox {
 		if got := s.machine.killer(s.level == 2); got != c.kind {
 			t.Fatalf("%s: held by %v instead: %+v", name, got, s.Report())
 		}
-		for _, part := range s.Report() {
+		for _, part := range reportOf(name, s) {
 			if part.Name == "kill" && c.kind != byAncestry && !part.Holds {
 				t.Errorf("%s: %+v", name, part)
 			}

@@ -28,7 +28,7 @@ func olderBox(t *testing.T, home string, abi int) *Sandbox {
 	s, err := m.sandbox(Options{Mode: Auto, Level: 1, Home: home})
 	must(t, err)
 	t.Cleanup(func() { must(t, s.Close()) })
-	for _, part := range s.Report() {
+	for _, part := range reportOf(fmt.Sprint("ABI ", abi), s) {
 		if part.Name == "processes" && !part.Holds {
 			t.Errorf("ABI %d: %+v", abi, part)
 		}
@@ -53,7 +53,7 @@ func TestWithoutScopesNothingElseIsReachedEither(t *testing.T) {
 			if got := run(t, s, w.deed(t, "reach", strconv.Itoa(pid))); !got.ok() || got.out != "" {
 				t.Errorf("ABI %d: %s is reached:\n%s%+v", abi, name, got.out, got.Status)
 			}
-			if got := run(t, s, w.deed(t, "own", strconv.Itoa(pid))); got.out != "[]\n" {
+			if got := run(t, s, w.deed(t, "own", fmt.Sprint(pid, " ", int(unix.SIGWINCH)))); got.out != "[]\n" {
 				t.Errorf("ABI %d: a file tells %s: %+v", abi, name, got)
 			}
 			c := w.deed(t, "reach", strconv.Itoa(pid))

@@ -208,7 +208,8 @@ func pidOf(number int) pid {
 
 func (t targets) environment() []string {
 	text, _ := json.Marshal(t) // strings and numbers
-	return []string{role + "=" + roleTrial, trialTargets + "=" + string(text)}
+	// A program built with the race detector would wait for a second at its end.
+	return []string{role + "=" + roleTrial, trialTargets + "=" + string(text), "GORACE=atexit_sleep_ms=0"}
 }
 
 // tryFree is what the program of a trial could do without a sandbox.

@@ -44,6 +44,7 @@ func serve(mark string) error {
 		}
 	}
 	time.Sleep(time.Hour) // until it is killed
+	return nil
 }
 
 func TestNothingSurvivesAKilledServer(t *testing.T) {
