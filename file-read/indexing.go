@@ -129,11 +129,13 @@ func (x *indexing) fill(root confine.Path, o walk.Options, wanted func(walk.File
 	}
 	began := x.now()
 	x.filling = x.begin(func(ctx context.Context) {
-		f := filling{indexing: x, began: began, wanted: wanted, quiet: func() bool { return x.quiet(ctx) }}
+		f := filling{indexing: x, wanted: wanted, quiet: func() bool { return x.quiet(ctx) }}
 		select {
 		case <-time.After(pause):
-			o.Recall, o.Remember = x.index.Listing, f.remember
-			o.Workers, o.Ahead = 1, 0
+			o.Recall, o.Workers, o.Ahead = x.index.Listing, 1, 0
+			o.Remember = func(dir confine.Path, at confine.Stamp, l walk.Listing) {
+				f.put(func() index.Outcome { return x.index.AddListing(dir, at, began, l) })
+			}
 			// What cannot be listed is searched the next time too.
 			_, _ = walk.Each(ctx, root, o, f.visit, func(walk.File, struct{}) bool { return !f.full })
 			f.reader.Close() // it was only read
@@ -168,17 +170,12 @@ func (x *indexing) quiet(ctx context.Context) bool {
 // filling is one way through a tree.
 type filling struct {
 	*indexing
-	began  time.Time
 	wanted func(walk.File) bool
 	quiet  func() bool
 	sketch index.Sketch
 	reader confine.Reader
 	read   int64 // bytes of what is open
 	full   bool
-}
-
-func (f *filling) remember(dir confine.Path, at confine.Stamp, l walk.Listing) {
-	f.put(func() index.Outcome { return f.index.AddListing(dir, at, f.began, l) })
 }
 
 // put adds something when no search is on.

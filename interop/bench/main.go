@@ -64,7 +64,10 @@ func bench(cache, only string, quick bool, out string) error {
 	if err != nil {
 		return err
 	}
-	defer w.remove()
+	defer func() {
+		w.stopServers()
+		os.RemoveAll(w.temp)
+	}()
 	var all []measured
 	for _, g := range groups {
 		if !slices.ContainsFunc(strings.Split(only, ","), func(begin string) bool { return strings.HasPrefix(g.name, begin) }) {

@@ -64,7 +64,9 @@ func searching(w *workplace) ([]row, error) {
 			r := row{name: fmt.Sprintf("search %s: `%s`", place.name, strings.ReplaceAll(pattern, "|", `\|`)), unit: "ms", times: 9}
 			r.sides = append(r.sides, side{"file-read", func(int) (float64, string, error) {
 				answer, took, err := c.call("search_content_in_files", args)
-				return ms(took), countIn(answer), err
+				_, lines, _ := bytes.Cut(answer, []byte(`"matchedLines":`))
+				end := bytes.IndexFunc(lines, func(r rune) bool { return r < '0' || r > '9' })
+				return ms(took), string(lines[:max(end, 0)]), err
 			}})
 			for _, rg := range w.ripgreps() {
 				r.sides = append(r.sides, side{rg.name, func(int) (float64, string, error) {
@@ -81,13 +83,6 @@ func searching(w *workplace) ([]row, error) {
 		}
 	}
 	return all, nil
-}
-
-// countIn is the number of lines in an answer to a search.
-func countIn(answer []byte) string {
-	_, rest, _ := bytes.Cut(answer, []byte(`"matchedLines":`))
-	end := bytes.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
-	return string(rest[:max(end, 0)])
 }
 
 // ripgrep is one that is installed.

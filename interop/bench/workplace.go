@@ -42,11 +42,6 @@ func newWorkplace(cache string) (*workplace, error) {
 	return w, nil
 }
 
-func (w *workplace) remove() {
-	w.stopServers()
-	os.RemoveAll(w.temp)
-}
-
 // server starts a server that runs until the end of its group.
 func (w *workplace) server(argv []string) (*client, error) {
 	c, err := start(w.dir, argv)

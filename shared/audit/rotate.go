@@ -47,9 +47,8 @@ func rotatedFiles(path string) ([]rotated, error) {
 }
 
 // rotate puts the full file aside and starts an empty one; the chain continues in
-// it. The number is above every number there is, so nothing is overwritten. A
-// crash after the rename is finished by finishRotation. The caller holds the
-// lock.
+// it. The number is above every number there is, so nothing is overwritten. After
+// a crash behind the rename, settle finishes it. The caller holds the lock.
 func (l *Log) rotate() error {
 	old, err := rotatedFiles(l.path)
 	if err != nil {
@@ -68,18 +67,6 @@ func (l *Log) rotate() error {
 		return err
 	}
 	return l.prune()
-}
-
-// finishRotation continues where a crash left a renamed file and an old head: the
-// log is missing and a rotated file is there that the head does not know.
-func (l *Log) finishRotation() error {
-	old, err := rotatedFiles(l.path)
-	if err != nil || newest(old) <= l.state.Rotated {
-		return err
-	}
-	next := l.state
-	next.Rotated, next.Size = newest(old), 0
-	return l.save(next)
 }
 
 // prune removes the oldest files above Keep. The head record says first from

@@ -20,7 +20,13 @@ func (l *Log) settle() error {
 	// crash of a rotation took it, or somebody did, which its lost events will tell.
 	info, err := os.Lstat(l.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = l.finishRotation()
+		var old []rotated
+		old, err = rotatedFiles(l.path)
+		if err == nil && newest(old) > l.state.Rotated { // the head does not know the file that was renamed
+			next := l.state
+			next.Rotated, next.Size = newest(old), 0
+			err = l.save(next)
+		}
 	}
 	if err != nil {
 		return err

@@ -36,7 +36,7 @@ type Pattern struct {
 	fold  bool
 	plain []plain        // alternatives that are a comparison
 	rest  *regexp.Regexp // the other alternatives, or nil
-	whole *regexp.Regexp // all alternatives, for names that foldsToASCII finds; or nil
+	whole *regexp.Regexp // all alternatives, for names that may fold to ASCII; or nil
 	ruins bool           // an alternative holds U+FFFD, which RE2 takes for any invalid byte
 }
 
@@ -67,7 +67,9 @@ func (p Pattern) Match(rel string) bool {
 			return true
 		}
 	}
-	if p.whole != nil && foldsToASCII(rel) {
+	// The Kelvin sign and the long s are equal to an ASCII letter when case does not matter.
+	// Without them a comparison of bytes is enough for a plain ASCII pattern.
+	if p.whole != nil && (strings.Contains(rel, "\u212a") || strings.Contains(rel, "\u017f")) {
 		return p.search(p.whole, rel)
 	}
 	return p.rest != nil && p.search(p.rest, rel)
@@ -99,7 +101,8 @@ func compile(fold bool, patterns ...string) (Pattern, error) {
 			return Pattern{}, fault.From(err).With("pattern", text)
 		}
 		all = append(all, expr)
-		if pl, ok := plainOf(a); ok && (!fold || isASCII(a)) {
+		isASCII := !strings.ContainsFunc(a, func(r rune) bool { return r >= utf8.RuneSelf })
+		if pl, ok := plainOf(a); ok && (!fold || isASCII) {
 			p.plain = append(p.plain, pl)
 			continue
 		}
@@ -124,22 +127,6 @@ func anchored(alternatives []string, fold bool) *regexp.Regexp {
 		flags = "(?si)"
 	}
 	return regexp.MustCompile(flags + `\A(?:` + strings.Join(alternatives, "|") + `)\z`)
-}
-
-// foldsToASCII finds the two characters beyond ASCII that are equal to an ASCII
-// letter when case does not matter: the Kelvin sign and the long s. Without them a
-// comparison of bytes is enough for a plain ASCII pattern.
-func foldsToASCII(s string) bool {
-	return strings.Contains(s, "\u212a") || strings.Contains(s, "\u017f")
-}
-
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }
 
 // plain is an alternative with at most one star and nothing else special, after
@@ -171,7 +158,14 @@ func plainOf(alternative string) (plain, bool) {
 // match compares. With fold, the pattern is ASCII; a part of rel that holds other
 // characters never has the length and the letters of a part of the pattern.
 func (p *plain) match(rel string, fold bool) bool {
-	if len(rel) < len(p.head)+len(p.tail) || !p.endsLike(rel) {
+	if len(rel) < len(p.head)+len(p.tail) {
+		return false
+	}
+	end := p.tail
+	if !p.star {
+		end = p.head
+	}
+	if end != "" && (end[len(end)-1]^rel[len(rel)-1])&^0x20 != 0 { // the last byte, in either case, decides for most names
 		return false
 	}
 	if p.anyDepth {
@@ -186,15 +180,6 @@ func (p *plain) match(rel string, fold bool) bool {
 	return same(rel[:len(p.head)], p.head, fold) &&
 		same(rel[middle:], p.tail, fold) &&
 		strings.IndexByte(rel[len(p.head):middle], '/') < 0
-}
-
-// endsLike compares the last byte, whatever its case: most names end here.
-func (p *plain) endsLike(rel string) bool {
-	end := p.tail
-	if !p.star {
-		end = p.head
-	}
-	return end == "" || (end[len(end)-1]^rel[len(rel)-1])&^0x20 == 0
 }
 
 func same(a, b string, fold bool) bool {

@@ -156,21 +156,27 @@ func translate(pattern string) (string, error) {
 		var n int
 		var expr string
 		var err error
-		switch pattern[i] {
-		case '*':
-			expr, n = stars(pattern, i)
-		case '/':
-			expr, n = slash(pattern, i)
-		case '?':
+		switch rest := pattern[i:]; {
+		case rest == "/**": // what is under a directory, not the directory
+			expr, n = `/.*`, 3
+		case strings.HasPrefix(rest, "/**/"):
+			expr, n = `(?:/.*)?`, 3
+		case i == 0 && rest == "**":
+			expr, n = `.*`, 2
+		case i == 0 && strings.HasPrefix(rest, "**/"):
+			expr, n = `(?:.*/)?`, 3
+		case rest[0] == '*': // any number of stars within a component are one
+			expr, n = `[^/]*`, len(rest)-len(strings.TrimLeft(rest, "*"))
+		case rest[0] == '?':
 			expr, n = `[^/]`, 1
-		case '[':
+		case rest[0] == '[':
 			expr, n, err = class(pattern, i)
-		case '\\':
-			_, size := utf8.DecodeRuneInString(pattern[i+1:])
-			expr, n = regexp.QuoteMeta(pattern[i+1:i+1+size]), 1+size
+		case rest[0] == '\\':
+			_, size := utf8.DecodeRuneInString(rest[1:])
+			expr, n = regexp.QuoteMeta(rest[1:1+size]), 1+size
 		default:
-			_, n = utf8.DecodeRuneInString(pattern[i:])
-			expr = regexp.QuoteMeta(pattern[i : i+n])
+			_, n = utf8.DecodeRuneInString(rest)
+			expr = regexp.QuoteMeta(rest[:n])
 		}
 		if err != nil {
 			return "", err
@@ -179,35 +185,6 @@ func translate(pattern string) (string, error) {
 		i += n
 	}
 	return b.String(), nil
-}
-
-// stars translates the run of stars at i, which follows no slash or begins the
-// pattern. Only at the very beginning can it be a ** component: slash takes the others.
-func stars(pattern string, i int) (expr string, n int) {
-	for i+n < len(pattern) && pattern[i+n] == '*' {
-		n++
-	}
-	switch {
-	case i > 0 || n != 2:
-		return `[^/]*`, n
-	case n == len(pattern):
-		return `.*`, n
-	case pattern[n] == '/':
-		return `(?:.*/)?`, n + 1
-	}
-	return `[^/]*`, n
-}
-
-// slash translates the slash at i together with a ** component that follows it:
-// a/**/b matches a/b, but a/** only what is beneath a, as in a shell and in git.
-func slash(pattern string, i int) (expr string, n int) {
-	switch rest := pattern[i+1:]; {
-	case rest == "**":
-		return `/.*`, 3
-	case strings.HasPrefix(rest, "**/"):
-		return `(?:/.*)?`, 3
-	}
-	return `/`, 1
 }
 
 // class translates the class at i. A slash is never in it, not even in [!a].

@@ -152,7 +152,12 @@ func (f File) swap(dir string, text []byte) error {
 	if err := f.name(file.Name()); err != nil {
 		return err
 	}
-	syncDir(dir)
+
+	// The new name outlasts a crash, where the system can do that.
+	if d, err := os.Open(dir); err == nil {
+		_ = d.Sync() // the file is complete under either name
+		_ = d.Close()
+	}
 	return nil
 }
 
@@ -168,14 +173,6 @@ func (f File) name(complete string) error {
 		}
 	}
 	return os.Rename(complete, f.real)
-}
-
-// syncDir makes the new name outlast a crash, where the system can do that.
-func syncDir(dir string) {
-	if d, err := os.Open(dir); err == nil {
-		_ = d.Sync() // the file is complete under either name
-		_ = d.Close()
-	}
 }
 
 // lock keeps other installers out of the directory, where the system locks

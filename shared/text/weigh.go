@@ -56,7 +56,7 @@ var prices = sync.OnceValue(func() []price {
 })
 
 // prices follows Zipf: a character at place n of the order is worth a constant
-// and the binary logarithm of n.
+// and ten times the binary logarithm of n.
 func (l language) prices() map[rune]int {
 	first, capital := 37, 25
 	switch l.kind {
@@ -69,7 +69,8 @@ func (l language) prices() map[rune]int {
 	place := 0
 	for _, r := range l.letters {
 		place++
-		of[r] = first + logarithm(place)
+		whole := bits.Len(uint(place)) - 1
+		of[r] = first + 10*whole + 10*(place-1<<whole)>>whole // linear between the powers of two
 		if upper := unicode.ToUpper(r); upper != r && upper >= 0x80 {
 			of[upper] = of[r] + capital
 		}
@@ -78,12 +79,6 @@ func (l language) prices() map[rune]int {
 		of[r] = markWeight
 	}
 	return of
-}
-
-// logarithm is ten times the binary logarithm of n, linear between powers.
-func logarithm(n int) int {
-	whole := bits.Len(uint(n)) - 1
-	return 10*whole + 10*(n-1<<whole)>>whole
 }
 
 // alone is what a character beyond ASCII is worth by itself.
@@ -143,25 +138,24 @@ func byLanguage(h head) (Encoding, bool) {
 	sample := sampleOf(h)
 	readings := readingsOf(sample)
 	slices.SortStableFunc(readings, func(a, b reading) int { return cmp.Compare(a.weight, b.weight) })
-	for _, r := range readings {
-		if _, ok := r.encoding.strict(h); ok {
-			return r.encoding, believable(sample.bytes, r.weight)
-		}
+	i := slices.IndexFunc(readings, func(r reading) bool {
+		_, ok := r.encoding.strict(h)
+		return ok
+	})
+	if i < 0 {
+		return Encoding{}, false
 	}
-	return Encoding{}, false
-}
 
-// believable refuses what is so short that random bytes may be without control
-// characters by chance, and at the same time unusual in every language.
-func believable(sample []byte, weight int) bool {
-	high := 0
-	for _, c := range sample {
+	// A sample may be so short that random bytes are without control characters by chance.
+	// Then it must not be unusual in every language.
+	all, high := len(sample.bytes), 0
+	for _, c := range sample.bytes {
 		if c >= 0x80 {
 			high++
 		}
 	}
-	perByte := (weight - asciiWeight*(len(sample)-high)) / max(1, high)
-	return len(sample) >= 64 || perByte < 150
+	perByte := (readings[i].weight - asciiWeight*(all-high)) / max(1, high)
+	return readings[i].encoding, all >= 64 || perByte < 150
 }
 
 // sampleOf is the lines that are not ASCII only, 2 KiB of them. The line feed is

@@ -158,7 +158,7 @@ func TestWhatIsForgottenIsFoundAgain(t *testing.T) {
 	const expr = `(?:a|b)*a(?:a|b){10}$`
 	p, re := program(t, expr), regexp.MustCompile(`(?m)`+expr)
 	m := p.Machine()
-	m.most = 1 << 12
+	m.max = 1 << 12
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 3 {
 		var b bytes.Buffer

@@ -96,8 +96,15 @@ func (m *Machine) leave(text []byte, s *stream) {
 
 // four runs a text in four streams.
 func (m *Machine) four(text []byte, found []int) []int {
-	s := m.cut(text)
-	for i := range m.found {
+	var s [streams]stream // of about the same length
+	at := 0
+	for i := range s {
+		end := len(text)
+		if to := max(at, (i+1)*len(text)/streams); i < streams-1 && to < len(text) {
+			end = to + bytes.IndexByte(text[to:], '\n') + 1
+		}
+		s[i] = stream{at, end, m.begin}
+		at = end
 		m.found[i] = m.found[i][:0]
 	}
 	for !m.failed {
@@ -119,20 +126,6 @@ func (m *Machine) four(text []byte, found []int) []int {
 		found = m.one(text, &s[i], found)
 	}
 	return found
-}
-
-// cut makes streams of about the same length.
-func (m *Machine) cut(text []byte) (s [streams]stream) {
-	at := 0
-	for i := range s {
-		end := len(text)
-		if to := max(at, (i+1)*len(text)/streams); i < streams-1 && to < len(text) {
-			end = to + bytes.IndexByte(text[to:], '\n') + 1
-		}
-		s[i] = stream{at, end, m.begin}
-		at = end
-	}
-	return s
 }
 
 // attend goes on where, behind n more bytes, a stream has come to a match or to

@@ -20,7 +20,7 @@ type Machine struct {
 	index  map[string]uint32
 	begin  uint32 // the state where a line begins
 
-	most   int  // entries and nodes that are kept
+	max    int  // entries and nodes that are kept
 	credit int  // steps of making states that may be taken before giving up
 	failed bool // gave up
 	forgot int  // how often all states were forgotten
@@ -57,7 +57,7 @@ type state struct {
 
 // Machine is a new machine for the program.
 func (p *Program) Machine() *Machine {
-	m := &Machine{p: p, most: maxTable, credit: firstCredit, seen: make([]int, len(p.inst)), index: map[string]uint32{}}
+	m := &Machine{p: p, max: maxTable, credit: firstCredit, seen: make([]int, len(p.inst)), index: map[string]uint32{}}
 	for 1<<m.shift < len(p.sample) {
 		m.shift++
 	}
@@ -164,7 +164,17 @@ func (m *Machine) step(s uint32, class uint8) uint32 {
 	b := m.p.sample[class]
 	m.credit -= len(at)
 	if m.wantsByte(at) {
-		at = m.reach(at, around(st, b))
+		holds := syntax.EmptyNoWordBoundary // what holds before the byte
+		if st.word != isWord(b) {
+			holds = syntax.EmptyWordBoundary
+		}
+		if b == '\n' {
+			holds |= syntax.EmptyEndLine | syntax.EmptyEndText
+		}
+		if st.begins {
+			holds |= syntax.EmptyBeginLine | syntax.EmptyBeginText
+		}
+		at = m.reach(at, holds)
 	}
 	next := uint32(0)
 	if m.matches(at) {
@@ -175,22 +185,8 @@ func (m *Machine) step(s uint32, class uint8) uint32 {
 		m.table[s+uint32(class)] = next
 		return next
 	}
-	to := m.after(at, b)
-	if m.matches(to) {
-		next = matched
-	}
-	if len(m.table)+1<<m.shift > m.most || len(m.nodes)+len(to) > m.most {
-		kept := slices.Clone(to)
-		m.forget()
-		return next | m.stateOf(kept, false, isWord(b))
-	}
-	next |= m.stateOf(to, false, isWord(b))
-	m.table[s+uint32(class)] = next
-	return next
-}
 
-// after is where the program comes to by a byte, or begins anew behind it.
-func (m *Machine) after(at []int32, b byte) []int32 {
+	// The program goes on behind the byte, or begins anew there.
 	m.from = m.from[:0]
 	for _, i := range at {
 		if in := &m.p.inst[i]; in.op == opByte && in.lo <= b && b <= in.hi {
@@ -198,22 +194,18 @@ func (m *Machine) after(at []int32, b byte) []int32 {
 		}
 	}
 	m.from = append(m.from, m.p.start)
-	return m.reach(m.from, 0)
-}
-
-// around is what holds before a byte.
-func around(s state, b byte) syntax.EmptyOp {
-	holds := syntax.EmptyNoWordBoundary
-	if s.word != isWord(b) {
-		holds = syntax.EmptyWordBoundary
+	to := m.reach(m.from, 0)
+	if m.matches(to) {
+		next = matched
 	}
-	if b == '\n' {
-		holds |= syntax.EmptyEndLine | syntax.EmptyEndText
+	if len(m.table)+1<<m.shift > m.max || len(m.nodes)+len(to) > m.max {
+		kept := slices.Clone(to)
+		m.forget()
+		return next | m.stateOf(kept, false, isWord(b))
 	}
-	if s.begins {
-		holds |= syntax.EmptyBeginLine | syntax.EmptyBeginText
-	}
-	return holds
+	next |= m.stateOf(to, false, isWord(b))
+	m.table[s+uint32(class)] = next
+	return next
 }
 
 func isWord(c byte) bool {

@@ -63,8 +63,32 @@ func Compile(tree *syntax.Regexp) *Program {
 			return nil
 		}
 	}
-	c.p.classify()
-	return c.p
+
+	// Bytes that no instruction tells apart are one class.
+	p := c.p
+	var border [257]bool // a class begins here
+	mark := func(lo, hi byte) { border[lo], border[int(hi)+1] = true, true }
+	border[0] = true
+	mark('\n', '\n')
+	for _, in := range p.inst {
+		switch {
+		case in.op == opByte:
+			mark(in.lo, in.hi)
+		case in.op == opEmpty && in.empty&(syntax.EmptyWordBoundary|syntax.EmptyNoWordBoundary) != 0:
+			mark('0', '9')
+			mark('A', 'Z')
+			mark('_', '_')
+			mark('a', 'z')
+		}
+	}
+	for b := range 256 {
+		if border[b] {
+			p.sample = append(p.sample, byte(b))
+		}
+		p.class[b] = uint8(len(p.sample) - 1)
+	}
+	p.newline = p.class['\n']
+	return p
 }
 
 // Approximate says that a line with bytes that are not ASCII may be told though
@@ -161,32 +185,6 @@ func (c *compiler) oneOf(starts []int32) inst {
 		rest = inst{op: opFork, out: s, other: at}
 	}
 	return rest
-}
-
-// classify puts bytes into classes.
-func (p *Program) classify() {
-	var border [257]bool // a class begins here
-	mark := func(lo, hi byte) { border[lo], border[int(hi)+1] = true, true }
-	border[0] = true
-	mark('\n', '\n')
-	for _, in := range p.inst {
-		switch {
-		case in.op == opByte:
-			mark(in.lo, in.hi)
-		case in.op == opEmpty && in.empty&(syntax.EmptyWordBoundary|syntax.EmptyNoWordBoundary) != 0:
-			mark('0', '9')
-			mark('A', 'Z')
-			mark('_', '_')
-			mark('a', 'z')
-		}
-	}
-	for b := range 256 {
-		if border[b] {
-			p.sample = append(p.sample, byte(b))
-		}
-		p.class[b] = uint8(len(p.sample) - 1)
-	}
-	p.newline = p.class['\n']
 }
 
 // Prefix is the bytes that a match may have at its first, second, … place, up

@@ -78,7 +78,11 @@ func Compile(expr string, o Options) (*Pattern, error) {
 	if err != nil {
 		return nil, tooLarge.Because(err)
 	}
-	p.literals, p.exact = required(tree)
+	f := factsOf(tree)
+	p.literals = f.rarest()
+	if f.ends && f.bare && solid(f.all) {
+		p.literals, p.exact = f.all, true
+	}
 	p.seek = seekerFor(p.literals, p.exact, p.prog)
 	return p, nil
 }

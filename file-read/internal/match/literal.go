@@ -41,16 +41,6 @@ type facts struct {
 	some []Literal // every match contains one of them; nil says nothing
 }
 
-// required are the rarest literals one of which is in every match, and whether each of
-// them is a match.
-func required(re *syntax.Regexp) (some []Literal, exact bool) {
-	f := factsOf(re)
-	if f.ends && f.bare && solid(f.all) {
-		return f.all, true
-	}
-	return f.rarest(), false
-}
-
 // solid reports whether there are texts and none of them is empty.
 func solid(set []Literal) bool {
 	return len(set) > 0 && !slices.ContainsFunc(set, func(l Literal) bool { return len(l.Text) == 0 })

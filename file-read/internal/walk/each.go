@@ -224,10 +224,15 @@ func (c *crew[R]) workOn(ctx context.Context, u *unit[R]) {
 // opened is counted.
 func (c *crew[R]) list(ctx context.Context, d *cursor[R], scratch []confine.Entry) []confine.Entry {
 	if d.in == nil {
-		f, err := d.above.openChild(d.aboveDir, d.name)
+		var dir *confine.Dir
+		var err error
+		above := d.above
 		if d.aboveDir != nil {
+			dir, err = d.aboveDir.OpenDir(d.name)
 			d.aboveDir.release()
 			d.aboveDir = nil
+		} else {
+			dir, err = above.path.Child(d.name).OpenDir()
 		}
 		if err != nil {
 			if errors.Is(err, fault.OutsideAllowed) {
@@ -237,7 +242,10 @@ func (c *crew[R]) list(ctx context.Context, d *cursor[R], scratch []confine.Entr
 			}
 			return scratch
 		}
-		d.in = f
+		d.in = &folder{
+			path: dir.Path(), full: above.full + d.name + "/", top: above.top, depth: above.depth + 1,
+			scope: above.scope, dir: newShared(dir),
+		}
 	}
 	entries, left, err := d.in.list(ctx, &c.o, scratch)
 	if err != nil {

@@ -71,21 +71,6 @@ func openRoot(root confine.Path, o Options) (*folder, error) {
 	return f, nil
 }
 
-// openChild opens a directory in f, of which dir is the open directory, or nil.
-func (f *folder) openChild(dir *shared, name string) (*folder, error) {
-	var d *confine.Dir
-	var err error
-	if dir != nil {
-		d, err = dir.OpenDir(name)
-	} else {
-		d, err = f.path.Child(name).OpenDir()
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &folder{path: d.Path(), full: f.full + name + "/", top: f.top, depth: f.depth + 1, scope: f.scope, dir: newShared(d)}, nil
-}
-
 // shut closes a directory until it is needed again.
 func (f *folder) shut() {
 	if f.dir != nil {
