@@ -142,10 +142,6 @@ func (r *rules) spares(name string, watched bool) bool {
 	return !r.names.Match(name) && !r.secrets.Match(name) && !r.sieves.entries.last.Match(name)
 }
 
-// watches says whether the entries of a directory of this name must all be judged in
-// full.
-func (r *rules) watches(name string) bool { return r.any && r.sieves.dirs.holds(name) }
-
 // verdict is what the rules say about one name, regardless of what is above it.
 type verdict int
 

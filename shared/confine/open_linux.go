@@ -28,10 +28,6 @@ func openat2(d int, name string, flags int, resolve uint64) (fd int, err error) 
 	}
 }
 
-// lacksOpenat2 is true for a kernel without openat2 and for a seccomp filter that
-// does not know it.
-func lacksOpenat2(err error) bool { return err == unix.ENOSYS || err == unix.EPERM }
-
 // bestMechanism tries openat2 on a directory that is open already. Old kernels
 // and old filters of containers refuse the call; the walk is as safe there and only slower.
 func bestMechanism(d descriptor) mechanism {
@@ -50,7 +46,7 @@ func openRoot(real string) (descriptor, error) { return openReal(real, wantInfo|
 // was put there meanwhile, and is refused.
 func openReal(real string, flags int) (descriptor, error) {
 	fd, err := openat2(unix.AT_FDCWD, real, flags, unix.RESOLVE_NO_SYMLINKS)
-	if !lacksOpenat2(err) {
+	if err != unix.ENOSYS && err != unix.EPERM { // an old kernel, or a seccomp filter that does not know openat2
 		return fd, err
 	}
 	top, err := openat(unix.AT_FDCWD, "/", stepFlags)

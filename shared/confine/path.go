@@ -90,7 +90,10 @@ func (p Path) Child(name string) Path {
 func (p Path) spares(name string) bool { return p.roots.rules.spares(name, p.watched()) }
 
 // watched says whether the rules may name all that is in the directory p.
-func (p Path) watched() bool { return p.rel == "." || p.roots.rules.watches(path.Base(p.rel)) }
+func (p Path) watched() bool {
+	r := p.roots.rules
+	return p.rel == "." || r.any && r.sieves.dirs.holds(path.Base(p.rel))
+}
 
 // joinRel is the way to name in the directory that rel, which is clean, leads to.
 func joinRel(rel, name string) string {

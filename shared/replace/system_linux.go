@@ -93,10 +93,11 @@ func (d *draft) keepAttributes(old *original) error { return d.copyAttributes(ol
 // copyAttributes is keepAttributes, or where not all must be kept, for those of users and
 // access control lists: labels of the system are the business of where the file goes.
 func (d *draft) copyAttributes(old *original, all bool) error {
-	names, err := attributes(int(old.file.Fd()))
-	if err != nil {
+	list, err := grown(func(b []byte) (int, error) { return unix.Flistxattr(int(old.file.Fd()), b) })
+	if err != nil && !unoffered(err) { // unoffered: a file system without attributes
 		return cannotKeep(d.at.path, "extended attributes", err)
 	}
+	names := strings.FieldsFunc(string(list), func(r rune) bool { return r == 0 })
 	for _, name := range names {
 		err := d.keepAttribute(old, name)
 		switch {
@@ -132,14 +133,6 @@ func (d *draft) keepAttribute(old *original, name string) error {
 		return nil // a label that every file here has, and few may set
 	}
 	return again(func() error { return unix.Fsetxattr(fd, name, value, 0) })
-}
-
-func attributes(fd int) ([]string, error) {
-	b, err := grown(func(b []byte) (int, error) { return unix.Flistxattr(fd, b) })
-	if unoffered(err) {
-		return nil, nil // a file system without attributes
-	}
-	return strings.FieldsFunc(string(b), func(r rune) bool { return r == 0 }), err
 }
 
 func attribute(fd int, name string) ([]byte, error) {

@@ -262,7 +262,28 @@ func (n *neighbours) add(r rune) int {
 }
 
 func (n *neighbours) letterWeight(r rune) int {
-	w := n.scriptWeight(r) + n.rowWeight(r)
+	w := 0
+
+	// Leaving a script.
+	s, last := scriptOf(r), n.script
+	n.script = s
+	switch {
+	case s == last || last == none:
+	case isLetter(n.before):
+		w += otherScript
+	case s != ideographic && last != ideographic:
+		w += scriptChange
+	}
+
+	// The third letter of a kind in a row, and further ones.
+	if s != greek && s != cyrillicScript {
+		n.alike = 0
+	} else if vowel := isVowel(r); vowel != n.vowel {
+		n.vowel, n.alike = vowel, 1
+	} else if n.alike++; n.alike >= 3 {
+		w += threeAlike
+	}
+
 	if n.within {
 		w += signInWord
 	}
@@ -282,38 +303,6 @@ func (n *neighbours) letterWeight(r rune) int {
 		n.accents++
 	}
 	return w
-}
-
-// scriptWeight is for leaving a script.
-func (n *neighbours) scriptWeight(r rune) int {
-	s, last := scriptOf(r), n.script
-	n.script = s
-	switch {
-	case s == last || last == none:
-		return 0
-	case isLetter(n.before):
-		return otherScript
-	case s == ideographic || last == ideographic:
-		return 0
-	}
-	return scriptChange
-}
-
-// rowWeight is for the third letter of a kind in a row, and further ones.
-func (n *neighbours) rowWeight(r rune) int {
-	s := scriptOf(r)
-	if s != greek && s != cyrillicScript {
-		n.alike = 0
-		return 0
-	}
-	if vowel := isVowel(r); vowel != n.vowel {
-		n.vowel, n.alike = vowel, 0
-	}
-	n.alike++
-	if n.alike < 3 {
-		return 0
-	}
-	return threeAlike
 }
 
 // spelling is for pairs that words do not have. Some letters of Hebrew and one
