@@ -34,7 +34,7 @@ type prepared struct {
 
 // request is what runs it, as its caller asked for it.
 func (p prepared) request(text string) process.Request {
-	return process.Request{Text: text, Command: p.command, Most: p.maxTime}
+	return process.Request{Text: text, Command: p.command, MaxTime: p.maxTime}
 }
 
 // approve is the only way from a request to something that can be started: the directory

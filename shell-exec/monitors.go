@@ -44,17 +44,17 @@ const mb = 1 << 20
 // figuresOf are the figures of a sample, without what the system does not report.
 func figuresOf(s monitor.Sample) figures {
 	f := figures{"processes": float64(s.Processes), "span_ms": float64(s.Span) / float64(time.Millisecond)}
-	if s.Told.Has(monitor.CPU) {
-		f["cpu_percent"], f["cpu_percent_most"], f["cpu_seconds"] = s.CPU.Percent, s.CPU.Most, s.CPU.Time.Seconds()
+	if s.Reported.Has(monitor.CPU) {
+		f["cpu_percent"], f["cpu_percent_most"], f["cpu_seconds"] = s.CPU.Percent, s.CPU.Max, s.CPU.Time.Seconds()
 	}
-	if s.Told.Has(monitor.Memory) {
-		f["memory_mb"], f["memory_mb_most"] = float64(s.Memory.Bytes)/mb, float64(s.Memory.Most)/mb
+	if s.Reported.Has(monitor.Memory) {
+		f["memory_mb"], f["memory_mb_most"] = float64(s.Memory.Bytes)/mb, float64(s.Memory.Max)/mb
 	}
-	if s.Told.Has(monitor.IO) {
+	if s.Reported.Has(monitor.IO) {
 		f["io_read_bytes"], f["io_written_bytes"] = float64(s.IO.Read), float64(s.IO.Written)
 		f["io_storage_read_bytes"], f["io_storage_written_bytes"] = float64(s.IO.StorageRead), float64(s.IO.StorageWritten)
 	}
-	if s.Told.Has(monitor.Network) {
+	if s.Reported.Has(monitor.Network) {
 		n, whose := s.Network, "machine" // the system does not count the traffic of a process
 		if n.Own {
 			whose = "own"

@@ -102,15 +102,15 @@ func summary(samples []monitor.Sample) figures {
 	var looks, memory, span, cpu float64
 	for _, one := range samples {
 		f["processes_most"] = max(f["processes_most"], float64(one.Processes))
-		if one.Told.Has(monitor.Memory) {
+		if one.Reported.Has(monitor.Memory) {
 			looks += float64(one.Looks)
 			memory += float64(one.Looks) * float64(one.Memory.Bytes) / mb
-			f["memory_mb_most"] = max(f["memory_mb_most"], float64(one.Memory.Most)/mb)
+			f["memory_mb_most"] = max(f["memory_mb_most"], float64(one.Memory.Max)/mb)
 		}
-		if one.Told.Has(monitor.CPU) {
+		if one.Reported.Has(monitor.CPU) {
 			span += one.Span.Seconds()
 			cpu += one.Span.Seconds() * one.CPU.Percent
-			f["cpu_percent_most"] = max(f["cpu_percent_most"], one.CPU.Most)
+			f["cpu_percent_most"] = max(f["cpu_percent_most"], one.CPU.Max)
 		}
 	}
 	if looks > 0 {
@@ -155,7 +155,7 @@ func (s *shell) system(out *statsOut, span time.Duration) error {
 // over adds what a figure was over a time.
 func (f figures) over(name string, r *monitor.Range, unit float64) {
 	if r != nil {
-		f[name+"least"], f[name+"mean"], f[name+"most"] = r.Least/unit, r.Mean/unit, r.Most/unit
+		f[name+"least"], f[name+"mean"], f[name+"most"] = r.Min/unit, r.Mean/unit, r.Max/unit
 	}
 }
 

@@ -19,13 +19,13 @@ func FuzzHistoryIsThinnedNotFalsified(f *testing.F) {
 		h := newHistory(samples, 1<<60)
 		now, begun, used, held := time.Unix(0, 0), time.Unix(0, 0), 0.0, 0.0
 		for i := range n {
-			s := Sample{Looks: 1, Told: CPU | Memory, Processes: 1}
+			s := Sample{Looks: 1, Reported: CPU | Memory, Processes: 1}
 			if i > 0 {
 				s.Span = time.Duration(1+random.IntN(1000)) * time.Millisecond
 				s.CPU.Percent = 400 * random.Float64()
 			}
 			now = now.Add(s.Span)
-			s.Time, s.CPU.Most, s.Memory.Bytes = now, s.CPU.Percent, random.Int64N(1<<30)
+			s.Time, s.CPU.Max, s.Memory.Bytes = now, s.CPU.Percent, random.Int64N(1<<30)
 			used += s.CPU.Percent * s.Span.Seconds()
 			held += float64(s.Memory.Bytes)
 			h.add(s)
@@ -45,7 +45,7 @@ func FuzzHistoryIsThinnedNotFalsified(f *testing.F) {
 			end, looks = s.Time, looks+s.Looks
 			usedNow += s.CPU.Percent * s.Span.Seconds()
 			heldNow += float64(s.Memory.Bytes) * float64(s.Looks)
-			if s.CPU.Most < s.CPU.Percent-1e-6 || s.Memory.Most > 1<<30 {
+			if s.CPU.Max < s.CPU.Percent-1e-6 || s.Memory.Max > 1<<30 {
 				t.Errorf("the most is less than the mean: %+v", s)
 			}
 		}
@@ -73,7 +73,7 @@ func TestADayOfTheShortestIntervalIsRememberedInBoundedMemory(t *testing.T) {
 	h := newHistory(3072, 24*time.Hour)
 	const day = int(24 * time.Hour / MinInterval)
 	for i := range day + day/24 {
-		h.add(Sample{Time: time.Unix(0, int64(i)*int64(MinInterval)), Span: MinInterval, Looks: 1, Told: CPU})
+		h.add(Sample{Time: time.Unix(0, int64(i)*int64(MinInterval)), Span: MinInterval, Looks: 1, Reported: CPU})
 	}
 	all := h.after(time.Time{})
 	if covered := all[len(all)-1].Time.Sub(all[0].Time.Add(-all[0].Span)); covered < 23*time.Hour+30*time.Minute || covered > 24*time.Hour+30*time.Minute {

@@ -95,7 +95,7 @@ func TestTheSameProcessesMonitoredAgainReplaceTheMonitorAndKeepThePast(t *testin
 		time.Sleep(time.Second + 10*time.Millisecond)
 		synctest.Wait()
 		all := m.History(again.ID, 0)
-		if len(all) != 4+11 || all[3].Told != All || all[14].Told != Memory {
+		if len(all) != 4+11 || all[3].Reported != All || all[14].Reported != Memory {
 			t.Errorf("%d samples", len(all))
 		}
 	})

@@ -53,7 +53,7 @@ type Sample struct {
 	Time      time.Time
 	Span      time.Duration // 0: the first look, which has nothing before it
 	Looks     int           // how many it is made of
-	Told      Metrics       // which of the figures below are known; the others mean nothing
+	Reported  Metrics       // which of the figures below are known; the others mean nothing
 	Processes int           // the most at one look
 
 	CPU     Processor
@@ -65,7 +65,7 @@ type Sample struct {
 // Processor is what was used of the processors.
 type Processor struct {
 	Percent float64       // of one core, over the span. The system counts in hundredths of a second: over 100 ms in steps of 10 %
-	Most    float64       // the most Percent of one look
+	Max     float64       // the most Percent of one look
 	Time    time.Duration // used since the processes began
 }
 
@@ -73,7 +73,7 @@ type Processor struct {
 // be more than what would be free without them.
 type Resident struct {
 	Bytes int64 // the mean of the looks
-	Most  int64 // the most at one look
+	Max   int64 // the most at one look
 }
 
 // Transfer is bytes moved since the processes began; of those that nobody of the tree has asked for the end of, what
@@ -102,32 +102,32 @@ func merge(a, b Sample) Sample {
 	span := b.Time.Sub(a.Time)
 	out.Span = span + a.Span
 	out.Looks = a.Looks + b.Looks
-	out.Told = a.Told | b.Told
+	out.Reported = a.Reported | b.Reported
 	out.Processes = max(a.Processes, b.Processes)
 	switch {
-	case !a.Told.Has(CPU) || a.Span == 0:
-	case !b.Told.Has(CPU):
+	case !a.Reported.Has(CPU) || a.Span == 0:
+	case !b.Reported.Has(CPU):
 		out.CPU = a.CPU
 	default:
 		out.CPU = Processor{
 			Percent: (a.CPU.Percent*float64(a.Span) + b.CPU.Percent*float64(span)) / float64(a.Span+span),
-			Most:    max(a.CPU.Most, b.CPU.Most),
+			Max:     max(a.CPU.Max, b.CPU.Max),
 			Time:    b.CPU.Time,
 		}
 	}
 	switch {
-	case !a.Told.Has(Memory):
-	case !b.Told.Has(Memory):
+	case !a.Reported.Has(Memory):
+	case !b.Reported.Has(Memory):
 		out.Memory = a.Memory
 	default:
 		n, k := float64(a.Looks), float64(b.Looks)
 		mean := (float64(a.Memory.Bytes)*n + float64(b.Memory.Bytes)*k) / (n + k)
-		out.Memory = Resident{Bytes: int64(mean), Most: max(a.Memory.Most, b.Memory.Most)}
+		out.Memory = Resident{Bytes: int64(mean), Max: max(a.Memory.Max, b.Memory.Max)}
 	}
-	if !b.Told.Has(IO) {
+	if !b.Reported.Has(IO) {
 		out.IO = a.IO
 	}
-	if !b.Told.Has(Network) {
+	if !b.Reported.Has(Network) {
 		out.Network = a.Network
 	}
 	return out

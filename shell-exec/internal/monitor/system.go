@@ -36,7 +36,7 @@ type Disk struct {
 }
 
 // Range is a figure over a time.
-type Range struct{ Least, Mean, Most float64 }
+type Range struct{ Min, Mean, Max float64 }
 
 // Past are figures over a time. The figure of a minute is what it was at one moment of it.
 type Past struct {
@@ -66,12 +66,12 @@ type System struct {
 	started time.Time
 	now     func() time.Time
 
-	mu     sync.Mutex
-	past   []moment  // the oldest first
-	asked  time.Time // last
-	quit   chan struct{}
-	closed bool
-	loop   sync.WaitGroup
+	mu        sync.Mutex
+	past      []moment // the oldest first
+	lastAsked time.Time
+	quit      chan struct{}
+	closed    bool
+	loop      sync.WaitGroup
 }
 
 // NewSystem looks at the system, and at the disks that the directories are on. The server is said to run from now on.
@@ -95,7 +95,7 @@ func (s *System) Stats(since time.Duration) (Stats, Past, error) {
 	if s.closed {
 		return Stats{}, Past{}, fault.New(fault.Unavailable, "the server is about to end", "")
 	}
-	s.asked = now
+	s.lastAsked = now
 	if s.quit == nil {
 		s.quit = make(chan struct{})
 		s.loop.Add(1)
@@ -151,7 +151,7 @@ func (s *System) note(quit chan struct{}, m moment) {
 	if s.quit != quit {
 		return
 	}
-	if m.time.Sub(s.asked) > lifetime {
+	if m.time.Sub(s.lastAsked) > lifetime {
 		s.rest()
 		return
 	}
@@ -202,10 +202,10 @@ func ranged(all []moment, figure func(moment) (float64, bool)) *Range {
 			continue
 		}
 		if n == 0 {
-			r = Range{Least: v, Most: v}
+			r = Range{Min: v, Max: v}
 		}
 		n++
-		r.Least, r.Most, r.Mean = min(r.Least, v), max(r.Most, v), r.Mean+(v-r.Mean)/n
+		r.Min, r.Max, r.Mean = min(r.Min, v), max(r.Max, v), r.Mean+(v-r.Mean)/n
 	}
 	if n == 0 {
 		return nil

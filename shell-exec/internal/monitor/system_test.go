@@ -34,13 +34,13 @@ func TestThePastOfTheSystemIsBoundedAndEndsWhenNobodyAsks(t *testing.T) {
 		quit := make(chan struct{})
 		s.quit = quit
 		for i := range 3000 {
-			s.asked = now
+			s.lastAsked = now
 			s.note(quit, moment{time: now.Add(time.Duration(i) * time.Second), load: float64(i), loaded: true})
 		}
 		if len(s.past) != 1440 || s.past[0].load != 1560 {
 			t.Errorf("%d moments, from %v", len(s.past), s.past[0])
 		}
-		if p := summed(s.past); p.Load.Least != 1560 || p.Load.Most != 2999 || p.Load.Mean < 2279 || p.Load.Mean > 2280 || p.Memory != nil {
+		if p := summed(s.past); p.Load.Min != 1560 || p.Load.Max != 2999 || p.Load.Mean < 2279 || p.Load.Mean > 2280 || p.Memory != nil {
 			t.Errorf("%+v", p.Load)
 		}
 		s.note(quit, moment{time: now.Add(lifetime + time.Second)})

@@ -76,28 +76,28 @@ func (t *tally) sample(now time.Time) Sample {
 		}
 		living = append(living, pid)
 		s.Memory.Bytes += r.memory
-		s.Told |= r.shown
+		s.Reported |= r.shown
 		if !r.shown.Has(IO) {
 			s.IO.Hidden++
 		}
 	}
 	s.Processes = len(living)
-	s.Memory.Most = s.Memory.Bytes
+	s.Memory.Max = s.Memory.Bytes
 	s.CPU.Time = t.used
 	s.IO.Read, s.IO.Written, s.IO.StorageRead, s.IO.StorageWritten = t.moved.read, t.moved.written, t.moved.storageRead, t.moved.storageWritten
 	if s.Span > 0 {
 		s.CPU.Percent = 100 * used.Seconds() / s.Span.Seconds()
-		s.CPU.Most = s.CPU.Percent
+		s.CPU.Max = s.CPU.Percent
 	} else {
-		s.Told &^= CPU
+		s.Reported &^= CPU
 	}
 	if t.metrics.Has(Network) && len(living) > 0 {
 		if seen, ok := t.eyes.sockets(living); ok {
 			s.Network = seen
-			s.Told |= Network
+			s.Reported |= Network
 		}
 	}
-	s.Told &= t.metrics
+	s.Reported &= t.metrics
 	return s
 }
 

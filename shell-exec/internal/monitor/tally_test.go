@@ -110,8 +110,8 @@ func TestWhatATreeDoesIsCountedOnce(t *testing.T) {
 			if s.CPU.Percent < l.percent-0.001 || s.CPU.Percent > l.percent+0.001 || s.CPU.Time.Milliseconds() != l.used || s.IO.Read != l.used {
 				t.Errorf("%s, look %d: %.1f %%, %s, %d bytes; want %.1f %% and %d", c.what, i, s.CPU.Percent, s.CPU.Time, s.IO.Read, l.percent, l.used)
 			}
-			if s.Told.Has(CPU) != (i > 0) || !s.Told.Has(Memory|IO|Network) {
-				t.Errorf("%s, look %d: told are %v", c.what, i, s.Told.Names())
+			if s.Reported.Has(CPU) != (i > 0) || !s.Reported.Has(Memory|IO|Network) {
+				t.Errorf("%s, look %d: told are %v", c.what, i, s.Reported.Names())
 			}
 		}
 	}
@@ -142,20 +142,20 @@ func TestWhatIsNotShownIsToldAsNotTold(t *testing.T) {
 	hides.shown = CPU | Memory
 	w := &world{now: 100, all: map[int]reading{10: hides}}
 	y := newTally(w.eyes(), w, All)
-	if s := y.sample(time.Unix(1, 0)); s.Told.Has(IO) || s.IO.Hidden != 1 {
-		t.Errorf("told %v, %d hidden", s.Told.Names(), s.IO.Hidden)
+	if s := y.sample(time.Unix(1, 0)); s.Reported.Has(IO) || s.IO.Hidden != 1 {
+		t.Errorf("told %v, %d hidden", s.Reported.Names(), s.IO.Hidden)
 	}
 	w.all[11] = p(2, 10, 5, 0)
-	if s := y.sample(time.Unix(2, 0)); !s.Told.Has(IO) || s.IO.Hidden != 1 || s.IO.Read != 5 {
-		t.Errorf("told %v, %+v", s.Told.Names(), s.IO)
+	if s := y.sample(time.Unix(2, 0)); !s.Reported.Has(IO) || s.IO.Hidden != 1 || s.IO.Read != 5 {
+		t.Errorf("told %v, %+v", s.Reported.Names(), s.IO)
 	}
 	hides = w.all[11]
 	hides.shown, hides.moved = CPU|Memory, moved{}
 	w.all[11] = hides
-	if s := y.sample(time.Unix(3, 0)); s.Told.Has(IO) || s.IO.Hidden != 2 || s.IO.Read != 5 {
-		t.Errorf("told %v, %+v", s.Told.Names(), s.IO)
+	if s := y.sample(time.Unix(3, 0)); s.Reported.Has(IO) || s.IO.Hidden != 2 || s.IO.Read != 5 {
+		t.Errorf("told %v, %+v", s.Reported.Names(), s.IO)
 	}
-	if s := newTally(w.eyes(), w, Memory).sample(time.Unix(1, 0)); s.Told != Memory {
-		t.Errorf("asked for memory, told %v", s.Told.Names())
+	if s := newTally(w.eyes(), w, Memory).sample(time.Unix(1, 0)); s.Reported != Memory {
+		t.Errorf("asked for memory, told %v", s.Reported.Names())
 	}
 }

@@ -132,8 +132,8 @@ func TestATreeThatIsKnownIsSeenAsItIs(t *testing.T) {
 		t.Run(c.role, func(t *testing.T) {
 			t.Parallel()
 			before, after := seen(t, c.role)
-			if after.Told != All || before.Told|CPU != All || after.Network.Own {
-				t.Errorf("told %v and %v, own network %t", before.Told.Names(), after.Told.Names(), after.Network.Own)
+			if after.Reported != All || before.Reported|CPU != All || after.Network.Own {
+				t.Errorf("told %v and %v, own network %t", before.Reported.Names(), after.Reported.Names(), after.Network.Own)
 			}
 			if !c.right(before, after) {
 				t.Errorf("before %+v\nafter  %+v", before, after)

@@ -144,11 +144,11 @@ func note(f *os.File, text json.RawMessage) error {
 	if info.Size() > maxAbout-2*maxNote {
 		return fault.New(fault.LimitReached, "too much was noted about this run", "Note less often").With("limit_bytes", maxAbout)
 	}
-	return tell(f, line{Note: text})
+	return appendLine(f, line{Note: text})
 }
 
-// tell adds a line, or leaves the file as it was.
-func tell(f *os.File, l line) error {
+// appendLine adds a line, or leaves the file as it was.
+func appendLine(f *os.File, l line) error {
 	b, err := l.encode()
 	if err != nil {
 		return err

@@ -125,7 +125,7 @@ func (v *view) page(w Window, grows bool) (Page, error) {
 			}
 			p.Total -= n
 		}
-		asked := p.Next > p.Offset
+		wanted := p.Next > p.Offset
 		var err error
 		if p.Offset, err = v.border(min(p.Offset, p.Total)); err != nil {
 			return Page{}, err
@@ -133,7 +133,7 @@ func (v *view) page(w Window, grows bool) (Page, error) {
 		if p.Next, err = v.border(min(p.Next, p.Total)); err != nil {
 			return Page{}, err
 		}
-		for end := p.Offset + 1; asked && p.Next == p.Offset && end <= p.Total; end++ {
+		for end := p.Offset + 1; wanted && p.Next == p.Offset && end <= p.Total; end++ {
 			if p.Next, err = v.border(end); err != nil {
 				return Page{}, err
 			}

@@ -110,7 +110,7 @@ func (r *Run) keep(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err = hold(ctx, f); err == nil { // the store is locked, so that nobody finds the one without the other
+		if err = lockFile(ctx, f); err == nil { // the store is locked, so that nobody finds the one without the other
 			_, err = f.Write(first)
 		}
 		if err != nil {
@@ -295,7 +295,7 @@ func (r *Run) End() error {
 			dropped[streams()[i]] = st.dropped
 		}
 	}
-	err := tell(r.about, line{Ended: &ended{Time: r.store.clock().UTC().Round(0), Dropped: dropped}})
+	err := appendLine(r.about, line{Ended: &ended{Time: r.store.clock().UTC().Round(0), Dropped: dropped}})
 	errs := []error{err}
 	for _, f := range []*os.File{r.about, r.order.file, r.streams[0].file, r.streams[1].file, r.streams[2].file} {
 		if f != nil {

@@ -122,7 +122,7 @@ func (s *Store) Close() error {
 func (s *Store) locked(ctx context.Context, work func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := hold(ctx, s.lock); err != nil {
+	if err := lockFile(ctx, s.lock); err != nil {
 		return err
 	}
 	defer flock.Unlock(s.lock)
@@ -195,8 +195,8 @@ func (t Type) index() int {
 	return -1
 }
 
-// hold locks f for this process, and for a child that inherits it. Who asks whether a file is held has it for a moment.
-func hold(ctx context.Context, f *os.File) error {
+// lockFile locks f for this process, and for a child that inherits it. Who asks whether a file is held has it for a moment.
+func lockFile(ctx context.Context, f *os.File) error {
 	if runtime.GOOS == "windows" { // a child does not inherit locks there, so none says whether a run goes on
 		return fault.New(fault.Unavailable, "this platform has no file locks for a store of outputs", "")
 	}

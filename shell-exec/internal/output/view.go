@@ -117,7 +117,7 @@ func (v *view) close() {
 // segment is a part of the row that lies in one file.
 type segment struct {
 	who   int
-	place int64 // in the row
+	start int64 // in the row
 	from  int64 // in the file
 	size  int64
 }
@@ -130,19 +130,19 @@ func (v *view) segment(i int) (segment, error) {
 			return segment{}, err
 		}
 		next, err := v.order.turn(i + 1)
-		return segment{t.who, v.place(t), t.at[t.who], v.place(next) - v.place(t)}, err
+		return segment{t.who, v.start(t), t.at[t.who], v.start(next) - v.start(t)}, err
 	}
 	t := v.last
-	turn := segment{t.who, v.place(t), t.at[t.who], max(v.ends[t.who]-t.at[t.who], 0)}
+	turn := segment{t.who, v.start(t), t.at[t.who], max(v.ends[t.who]-t.at[t.who], 0)}
 	if i < max(v.order.count, 1) {
 		return turn, nil
 	}
 	other := 1 - t.who
-	return segment{other, turn.place + turn.size, t.at[other], max(v.ends[other]-t.at[other], 0)}, nil
+	return segment{other, turn.start + turn.size, t.at[other], max(v.ends[other]-t.at[other], 0)}, nil
 }
 
-// place is where in the row a turn begins. A stream that was deleted has no part in it.
-func (v *view) place(t turn) int64 { return min(t.at[0], v.ends[0]) + min(t.at[1], v.ends[1]) }
+// start is where in the row a turn begins. A stream that was deleted has no part in it.
+func (v *view) start(t turn) int64 { return min(t.at[0], v.ends[0]) + min(t.at[1], v.ends[1]) }
 
 // ReadAt reads from the row.
 func (v *view) ReadAt(p []byte, at int64) (int, error) {
@@ -150,7 +150,7 @@ func (v *view) ReadAt(p []byte, at int64) (int, error) {
 	next := sort.Search(v.order.count, func(i int) bool { // the first turn that begins after the place
 		t, failure := v.order.turn(i)
 		err = errors.Join(err, failure)
-		return failure != nil || v.place(t) > at
+		return failure != nil || v.start(t) > at
 	})
 	done := 0
 	for i := max(next-1, 0); err == nil && done < len(p) && i <= max(v.order.count, 1); i++ {
@@ -158,7 +158,7 @@ func (v *view) ReadAt(p []byte, at int64) (int, error) {
 		if s, err = v.segment(i); err != nil {
 			break
 		}
-		skip := at + int64(done) - s.place
+		skip := at + int64(done) - s.start
 		if n := min(int64(len(p)-done), s.size-skip); n > 0 {
 			_, err = v.files[s.who].ReadAt(p[done:done+int(n)], s.from+skip)
 			done += int(n)

@@ -94,14 +94,14 @@ type Result struct {
 // Partial says that more may come, or would have.
 func (r Result) Partial() bool { return r.State == Running || r.State == TimedOut }
 
-const textKept = 8 << 10
+const maxText = 8 << 10
 
 // short is a command as a record keeps it: records are many, and commands can be long.
 func short(text string) string {
-	if len(text) <= textKept {
+	if len(text) <= maxText {
 		return text
 	}
-	cut := textKept
+	cut := maxText
 	for cut > 0 && text[cut]&0xc0 == 0x80 {
 		cut--
 	}

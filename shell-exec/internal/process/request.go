@@ -48,7 +48,7 @@ type Request struct {
 
 	Mode              Mode
 	Timeout           time.Duration // 1 s to 1 h; 0: 30 s in the foreground, else none
-	Most              time.Duration // that the execution may take, whatever its mode; 0: as Limits say
+	MaxTime           time.Duration // that the execution may take, whatever its mode; 0: as Limits say
 	ForegroundTimeout time.Duration // how long an adaptive call waits: 1 s to 300 s; 0: 10 s
 	MaxOutput         int           // of each stream in the answer, in bytes: 1 KB to 100 MB; 0: 1 MiB
 	DropStderr        bool          // what goes there is thrown away; it blocks nobody

@@ -113,10 +113,10 @@ func (r *Runner) begin(ctx context.Context, q Request) (_ *execution, err error)
 	if err := r.enter(); err != nil {
 		return nil, err
 	}
-	placed := false
+	hasSlot := false
 	defer func() {
 		if err != nil {
-			if placed {
+			if hasSlot {
 				<-r.slots
 			}
 			r.live.Done()
@@ -135,7 +135,7 @@ func (r *Runner) begin(ctx context.Context, q Request) (_ *execution, err error)
 			return nil, r.full()
 		}
 	}
-	placed = true
+	hasSlot = true
 
 	// The execution with its pipes and its tree.
 	e := &execution{
@@ -210,7 +210,7 @@ func (r *Runner) begin(ctx context.Context, q Request) (_ *execution, err error)
 // limited is the time that a command has, with what the operator and its caller allow; 0 is no limit.
 func (r *Runner) limited(q Request) time.Duration {
 	least := time.Duration(0)
-	for _, limit := range []time.Duration{q.Timeout, q.Most, r.config.Limits.Time} {
+	for _, limit := range []time.Duration{q.Timeout, q.MaxTime, r.config.Limits.Time} {
 		if limit > 0 && (least == 0 || limit < least) {
 			least = limit
 		}

@@ -163,7 +163,7 @@ func TestWhatACommandLeftKeepsItsDeadline(t *testing.T) {
 		{"its own", process.Limits{}, process.Request{Mode: process.Foreground, Timeout: 7 * time.Second}, 7 * time.Second},
 		{"in the background", process.Limits{}, process.Request{Mode: process.Background, Timeout: 8 * time.Second}, 8 * time.Second},
 		{"the operator's", process.Limits{Time: 9 * time.Second}, process.Request{Mode: process.Background}, 9 * time.Second},
-		{"that of its caller", process.Limits{Time: 20 * time.Second}, process.Request{Mode: process.Background, Most: 10 * time.Second}, 10 * time.Second},
+		{"that of its caller", process.Limits{Time: 20 * time.Second}, process.Request{Mode: process.Background, MaxTime: 10 * time.Second}, 10 * time.Second},
 		{"none", process.Limits{}, process.Request{Mode: process.Background}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

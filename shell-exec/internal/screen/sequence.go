@@ -146,7 +146,7 @@ func (s *Screen) controlSequence(b byte) {
 			}
 		}
 	case s.prefix == 0:
-		s.plainSequence(b)
+		s.unprefixedSequence(b)
 	case s.prefix == '?':
 		switch b {
 		case 'h', 'l':
@@ -165,8 +165,8 @@ func (s *Screen) controlSequence(b byte) {
 	}
 }
 
-// plainSequence handles a CSI without a prefix: what moves the cursor, what edits, and the rest.
-func (s *Screen) plainSequence(b byte) {
+// unprefixedSequence handles a CSI without a prefix: what moves the cursor, what edits, and the rest.
+func (s *Screen) unprefixedSequence(b byte) {
 	n := s.param(0, 1)
 	r, x, width, back := &s.rows[s.y], s.edge(), s.size.Width, s.pen.back
 	switch b {

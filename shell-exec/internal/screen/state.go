@@ -50,7 +50,7 @@ func (s *Screen) ascii(p []byte) {
 		}
 		s.wrap()
 		n := min(len(p), s.size.Width-s.x)
-		cells := s.place(n)
+		cells := s.cells(n)
 		for i, b := range p[:n] {
 			cells[i] = cell{char: rune(b), style: s.pen}
 		}
@@ -59,8 +59,8 @@ func (s *Screen) ascii(p []byte) {
 	}
 }
 
-// place is the n cells at the cursor, with no wide character across either end.
-func (s *Screen) place(n int) []cell {
+// cells are the n cells at the cursor, with no wide character across either end.
+func (s *Screen) cells(n int) []cell {
 	r := &s.rows[s.y]
 	r.cut(s.size.Width)
 	r.split(s.x)
@@ -120,7 +120,7 @@ func (s *Screen) print(r rune) {
 	if s.insert {
 		s.rows[s.y].insert(s.x, width, s.size.Width, s.pen.back)
 	}
-	cells := s.place(width)
+	cells := s.cells(width)
 	cells[0] = cell{char: r, style: s.pen}
 	if width == 2 {
 		cells[1] = cell{char: second, style: s.pen}
