@@ -50,13 +50,8 @@ func (s *shell) agent(ctx context.Context, in agentIn) (agentOut, error) {
 		return agentOut{}, fault.From(err)
 	}
 
-	p, err := s.approve(ctx, request{text: in.Command, dir: filepath.Join(w.dirs[0], folder), agent: true})
-	if err != nil {
-		return agentOut{}, err
-	}
-	q := p.request(in.Command)
-	q.Mode, q.Timeout, q.Progress = process.Foreground, time.Duration(in.Timeout)*time.Second, progress(ctx)
-	r, err := s.runner.Run(ctx, q)
+	r, err := s.run(ctx, request{text: in.Command, dir: filepath.Join(w.dirs[0], folder), agent: true},
+		process.Request{Text: in.Command, Mode: process.Foreground, Timeout: time.Duration(in.Timeout) * time.Second})
 	if err != nil {
 		return agentOut{}, err
 	}

@@ -32,9 +32,17 @@ type prepared struct {
 	maxTime time.Duration // that it may take, detached or not; 0: as the operator allows
 }
 
-// request is what runs it, as its caller asked for it.
-func (p prepared) request(text string) process.Request {
-	return process.Request{Text: text, Command: p.command, MaxTime: p.maxTime}
+// run runs a command as q says, once it is approved. A client that wants progress gets the newest lines.
+func (s *shell) run(ctx context.Context, in request, q process.Request) (process.Result, error) {
+	p, err := s.approve(ctx, in)
+	if err != nil {
+		return process.Result{}, err
+	}
+	q.Command, q.MaxTime = p.command, p.maxTime
+	q.Progress = func(p process.Progress) {
+		toolkit.Progress(ctx, float64(p.Bytes), 0, strings.Join(p.Lines, "\n"))
+	}
+	return s.runner.Run(ctx, q)
 }
 
 // approve is the only way from a request to something that can be started: the directory

@@ -11,6 +11,89 @@ import (
 	"github.com/multiollama/mcp-server/shell-exec/internal/process"
 )
 
+var execSpec = toolkit.Spec{
+	Name: "shell_exec", Title: "Run a command", Toolset: "exec", Effect: toolkit.Runs, Destructive: true, OpenWorld: true,
+	Doc: "Run a command to its end: a shell command line, or with args a program without a shell. " +
+		"A command that exits with another code than 0 is no error.",
+}
+
+type execIn struct {
+	Command string   `json:"command" doc:"Shell command line; with args, a program."`
+	Args    []string `json:"args,omitempty" doc:"Arguments, each as it is."`
+	Dir     string   `json:"cwd,omitempty" path:"read" doc:"Working directory."`
+}
+
+type execOut struct {
+	Stdout    string `json:"stdout"`
+	Stderr    string `json:"stderr"`
+	ExitCode  int    `json:"exitCode"`
+	Signal    string `json:"signal,omitempty"`
+	Truncated bool   `json:"truncated,omitempty"`
+	OutputID  string `json:"outputId,omitempty" doc:"For read_execution_output."`
+	TimedOut  bool   `json:"timedOut,omitempty"`
+	Message   string `json:"message,omitempty"`
+}
+
+func (s *shell) exec(ctx context.Context, in execIn) (execOut, error) {
+	r, shown := request{text: in.Command, dir: in.Dir}, in.Command
+	if len(in.Args) > 0 {
+		r = request{argv: append([]string{in.Command}, in.Args...), dir: in.Dir}
+		for _, a := range in.Args {
+			shown += fmt.Sprintf(" %q", a)
+		}
+	}
+	done, err := s.run(ctx, r, process.Request{Text: shown, Mode: process.Foreground, Timeout: s.settings.Duration("timeout")})
+	if err != nil {
+		return execOut{}, err
+	}
+	out := execOut{
+		Stdout: done.Stdout.Text(), Stderr: done.Stderr.Text(), ExitCode: done.Code, Signal: done.Signal,
+		Truncated: done.Stdout.Omitted+done.Stderr.Omitted > 0, TimedOut: done.State == process.TimedOut, Message: stillRunning(done),
+	}
+	if out.Truncated || out.TimedOut {
+		out.OutputID = done.OutputID
+	}
+	return out, exceeded(done)
+}
+
+// Text is what was written, and how it ended.
+func (o execOut) Text() string {
+	b := outputText(o.Stdout, o.Stderr)
+	note := fmt.Sprintf("[exit code %d", o.ExitCode)
+	if o.Signal != "" {
+		note += ", " + o.Signal
+	}
+	if o.TimedOut {
+		note += ", timed out"
+	}
+	if o.OutputID != "" {
+		note += ", all of it: read_execution_output " + o.OutputID
+	}
+	b.WriteString(note + "]\n")
+	if o.Message != "" {
+		b.WriteString(o.Message + "\n")
+	}
+	return b.String()
+}
+
+// outputText begins a text with what a command wrote. It has room for notes: a long output is copied once.
+func outputText(stdout, stderr string) *strings.Builder {
+	b := &strings.Builder{}
+	b.Grow(len(stdout) + len(stderr) + 256)
+	lines := func(text string) {
+		b.WriteString(text)
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			b.WriteByte('\n')
+		}
+	}
+	lines(stdout)
+	if stderr != "" {
+		b.WriteString("[stderr]\n")
+		lines(stderr)
+	}
+	return b
+}
+
 var executeSpec = toolkit.Spec{
 	Name: "shell_execute", Title: "Run a command, also a long one", Toolset: "shell", Effect: toolkit.Runs, Destructive: true, OpenWorld: true,
 	Doc: "Run a shell command line. adaptive waits for a while, then lets it go on; foreground waits to the end or the time-out; " +
@@ -64,15 +147,11 @@ func (s *shell) execute(ctx context.Context, in executeIn) (executionOut, error)
 	if err != nil {
 		return executionOut{}, err
 	}
-	p, err := s.approve(ctx, request{text: in.Command, dir: in.Dir, env: in.Env, input: in.Input})
-	if err != nil {
-		return executionOut{}, err
-	}
-	q := p.request(in.Command)
-	q.Variables, q.Session, q.Input, q.Mode = in.Env, in.Session, in.Input, mode
-	q.Timeout, q.ForegroundTimeout = time.Duration(in.Timeout)*time.Second, time.Duration(in.Foreground)*time.Second
-	q.MaxOutput, q.DropStderr, q.NoPartial, q.Progress = in.MaxOutput, !in.Stderr, !in.Partial, progress(ctx)
-	r, err := s.runner.Run(ctx, q)
+	r, err := s.run(ctx, request{text: in.Command, dir: in.Dir, env: in.Env, input: in.Input}, process.Request{
+		Text: in.Command, Variables: in.Env, Session: in.Session, Input: in.Input, Mode: mode,
+		Timeout: time.Duration(in.Timeout) * time.Second, ForegroundTimeout: time.Duration(in.Foreground) * time.Second,
+		MaxOutput: in.MaxOutput, DropStderr: !in.Stderr, NoPartial: !in.Partial,
+	})
 	if err != nil {
 		return executionOut{}, err
 	}

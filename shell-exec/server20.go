@@ -9,18 +9,6 @@ import (
 // The tool names of document 001: the same operations under its names, with its parameters and results.
 // Where the others return more, that is left out.
 
-var (
-	files20Spec  = under(listOutputsSpec, "file_list")
-	file20Spec   = under(readOutputSpec, "file_read")
-	delete20Spec = under(deleteOutputsSpec, "file_delete")
-)
-
-// under is a spec under another name.
-func under(s toolkit.Spec, name string) toolkit.Spec {
-	s.Name = name
-	return s
-}
-
 var execute20Spec = toolkit.Spec{
 	Name: "shell_execute", Title: "Run a command", Toolset: "shell", Effect: toolkit.Runs, Destructive: true, OpenWorld: true,
 	Doc: "Run a shell command line. sync waits to its end or the time-out; async and background answer at once.",

@@ -68,9 +68,9 @@ var names001 = map[string]string{
 func toolsOf001(s *shell) []toolkit.Tool {
 	old := []toolkit.Tool{
 		toolkit.New(execute20Spec, s.execute20),
-		toolkit.New(files20Spec, s.files20),
-		toolkit.New(file20Spec, s.file20),
-		toolkit.New(delete20Spec, s.delete20),
+		toolkit.New(listOutputsSpec, s.files20).Named("file_list"),
+		toolkit.New(readOutputSpec, s.file20).Named("file_read"),
+		toolkit.New(deleteOutputsSpec, s.delete20).Named("file_delete"),
 	}
 	for _, t := range toolsOf003(s) {
 		switch t.Name {
