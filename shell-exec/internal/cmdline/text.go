@@ -25,7 +25,7 @@ const (
 	patterns = string(Star) + string(Any) + string(Set)
 )
 
-// IsMark tells a mark from an ordinary character.
+// IsMark says that a character is a mark, not an ordinary one.
 func IsMark(r rune) bool { return r >= Hole && r <= Gap }
 
 // HasMark says that some of t is not an ordinary character.

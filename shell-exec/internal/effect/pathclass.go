@@ -72,8 +72,8 @@ var (
 
 	// These match names in /dev.
 	harmlessDevices = regexp.MustCompile(`^(null|stdout|stderr|stdin|tty|zero|full|random|urandom|ptmx)$|^(fd|shm|pts|tcp|udp)/`)
-	diskDevices     = regexp.MustCompile(`^(sd[a-z]|hd[a-z]|vd[a-z]|xvd[a-z]|nvme\d|mmcblk\d|r?disk\d|md\d|md/|dm-\d|mapper/|loop\d|sr\d|k?mem$|` +
-		`port$|nbd\d|ram\d|dasd|disk/|cciss|mtd|block|zvol/|vg|[^/]*drive|[a-z]*device$)`)
+	diskDevices     = regexp.MustCompile(`^(sd[a-z]|hd[a-z]|vd[a-z]|xvd[a-z]|nvme\d|mmcblk\d|r?disk\d|md\d|md/|dm-\d|mapper/|loop\d|` +
+		`sr\d|k?mem$|port$|nbd\d|ram\d|dasd|disk/|cciss|mtd|block|zvol/|vg|[^/]*drive|[a-z]*device$)`)
 )
 
 // Links follows symbolic links. A name that does not exist leads to itself, its

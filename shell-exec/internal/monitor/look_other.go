@@ -8,7 +8,7 @@ import (
 	"github.com/shirou/gopsutil/v4/process"
 )
 
-// systemEyes sees what these systems tell without cgo. Sockets and what ended children used are not told.
+// systemEyes sees what these systems report without cgo: neither sockets nor what ended children used.
 func systemEyes() eyes {
 	return eyes{look: look, clock: clock, sockets: func([]int) (Sockets, bool) { return Sockets{}, false }}
 }

@@ -1,9 +1,9 @@
 // Package monitor looks at process trees over time, and at the system they run on.
 //
-// It refuses to touch what it looks at: it signals nobody and writes nothing. It never
-// counts a stranger: a number that has come to mean another process is left out. What the
-// system does not tell is told as not told, never as 0. What it remembers is bounded, and
-// so is what it costs: looks that are dear become rare.
+// It never changes what it looks at: it sends no signal and writes nothing. It never counts
+// a process of others: a number that has come to mean another process is left out. A figure
+// that the system does not report is missing, never 0. What it remembers is bounded, and so
+// is what it costs: the more a look costs, the rarer looks become.
 package monitor
 
 import (
@@ -178,7 +178,7 @@ func (m *Monitors) run(w *watch, t *tally, gone <-chan struct{}, publish func(Sa
 			w.past.add(s)
 		}
 		m.mu.Unlock()
-		if !running { // nobody is told of what comes after the end
+		if !running { // samples after the end are reported to nobody
 			return
 		}
 		if publish != nil {
@@ -231,8 +231,8 @@ func (m *Monitors) Latest(name string) (Sample, bool) {
 	return w.latest, true
 }
 
-// History is what a monitor remembers of the time since then, the oldest first; of all time where since is 0. What is
-// old is told in longer spans.
+// History is what a monitor remembers of the time since then, the oldest first; of all time where since is 0. Old
+// samples cover longer spans.
 func (m *Monitors) History(name string, since time.Duration) []Sample {
 	m.mu.Lock()
 	defer m.mu.Unlock()

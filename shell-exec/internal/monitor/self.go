@@ -9,7 +9,7 @@ import (
 // Self is what this process has at a moment.
 type Self struct {
 	Goroutines  int
-	Descriptors int   // 0: not told here
+	Descriptors int   // 0: this system does not report them
 	Heap        int64 // bytes that were in use at the last garbage collection
 }
 

@@ -12,14 +12,14 @@ import (
 	"github.com/multiollama/mcp-server/shared/fault"
 )
 
-// Stats are figures of the whole system at a moment. A nil part is not told here.
+// Stats are figures of the whole system at a moment. A nil part is not reported by this system.
 type Stats struct {
 	Time        time.Time
 	Processors  int // that this server may use
 	Load        *Load
 	Memory      *MemoryUse
-	Disks       []Disk        // those whose figures the system tells
-	Uptime      time.Duration // of the machine; 0: not told
+	Disks       []Disk        // those whose figures the system reports
+	Uptime      time.Duration // of the machine; 0: not reported
 	ServerSince time.Duration // how long this server runs
 }
 

@@ -127,7 +127,7 @@ type bill struct {
 	moved moved
 }
 
-// add counts what has been done since the last look, and tells how much of the processor that was.
+// add counts what has been done since the last look, and returns the processor time of it.
 func (t *tally) add() (used time.Duration) {
 	bills := t.bills()
 	for pid, r := range t.next {

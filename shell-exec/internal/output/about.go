@@ -18,7 +18,7 @@ const (
 	maxName  = 256      // bytes
 )
 
-// About is what the caller tells of a run.
+// About is what the caller knows of a run.
 type About struct {
 	ExecutionID string
 	Name        string // of the command, for a person; its outputs are called Name.stdout and so on

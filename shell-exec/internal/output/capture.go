@@ -68,7 +68,7 @@ type Parts struct {
 	Total   int64 // Head, Omitted and Tail
 }
 
-// Text is both parts as a terminal would show them, with a line between that tells how many bytes were left out.
+// Text is both parts as a terminal would show them, with a line between that says how many bytes were left out.
 func (p Parts) Text() string {
 	head := screen.Render(p.Head)
 	if p.Omitted == 0 {

@@ -40,7 +40,7 @@ type Info struct {
 	Ended       time.Time // zero while State is not Ended
 	State       State
 	Bytes       int64
-	Dropped     int64           // bytes that were written and not stored, as told by the end of the run
+	Dropped     int64           // bytes that were written and not stored, as recorded at the end of the run
 	Note        json.RawMessage // the newest of the run
 }
 
@@ -153,7 +153,7 @@ type Failure struct {
 }
 
 // Delete removes outputs for good: of a run all, or one stream. Those that cannot be removed, as the output of a command
-// that is still running, are told and keep none of the others. Without confirmed nothing is removed and the answer is
+// that is still running, are reported, and the others are removed all the same. Without confirmed nothing is removed and the answer is
 // fault.Forbidden.
 func (s *Store) Delete(ctx context.Context, ids []string, confirmed bool) (Deletion, error) {
 	switch {

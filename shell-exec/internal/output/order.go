@@ -10,20 +10,20 @@ const (
 	maxTurns  = 1 << 18 // 4 MiB; after so many the order is kept no more, and what the other stream still says comes last
 )
 
-// order is the file that tells how Stdout and Stderr took turns: from each turn on, one of them speaks. It is made when
-// the second of them says something first.
+// order is the file of how Stdout and Stderr took turns: from each turn on, one of them writes. It is made when
+// the second of them first writes something.
 type order struct {
 	file  *os.File
 	turns int
-	ended bool // no turn can be told any more
-	who   int  // speaks
+	ended bool // no turn can be recorded any more
+	who   int  // writes
 	begun bool // somebody does
 	at    [2]int64
 }
 
-// turn says that a stream speaks from here on. What the other said of a character that is not whole is left to its next
-// turn, so that no character is cut. The turn is told before anything of it is stored: so whatever is read of a run that
-// goes on stays where it is.
+// turn records that a stream writes from here on. What the other wrote of a character that is not complete is left to its
+// next turn, so that no character is cut. The turn is recorded before anything of it is stored: so whatever is read of a
+// run that continues stays where it is.
 func (r *Run) turn(to int) {
 	o := &r.order
 	if to > 1 || o.ended || o.begun && o.who == to {

@@ -17,7 +17,7 @@ const (
 	MaxPage     = 1 << 20
 )
 
-// Encoding is how a page is told.
+// Encoding is how the content of a page is written.
 type Encoding string
 
 // The encodings. As UTF8 a page begins and ends between characters, and bytes that are no characters are shown as

@@ -19,7 +19,7 @@ import (
 // Run is the outputs of one execution while they are written. Its methods may be called from several goroutines.
 //
 // Writing never fails, since a command must not stop because its output cannot be kept: what cannot be stored is counted
-// with its end, and why is told (Err). A stream of which something was dropped is not written to again, so that what is
+// at its end, and Err says why. A stream of which something was dropped is not written to again, so that what is
 // there has no holes.
 type Run struct {
 	store *Store
@@ -27,7 +27,7 @@ type Run struct {
 	first begun
 
 	mu           sync.Mutex
-	about        *os.File // nil while the run is only held in memory
+	about        *os.File // nil while the run is only in memory
 	waiting      []part
 	waitingBytes int // bytes in waiting
 	noted        json.RawMessage
@@ -191,7 +191,7 @@ func (w writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// keepOrLose counts what is held as dropped, where it cannot be stored.
+// keepOrLose counts what is in memory as dropped, where it cannot be stored.
 func (r *Run) keepOrLose() {
 	if err := r.keep(context.Background()); err != nil {
 		r.because(failed("added to", err))

@@ -8,7 +8,7 @@
 //	PROJECT/RUN.order    where stdout and stderr took turns, if both said something
 //
 // A Store lists, reads and removes the runs of its own project only. The limits are for all projects together, so what is
-// over them goes wherever it lies.
+// over them is removed from whatever project it is in.
 //
 // It refuses to open what a client names: an id is taken apart into random letters and one of a few words, and every file
 // is opened through the store's directory. It refuses to let a command fail, wait or fill the disk because of its output:
@@ -195,7 +195,7 @@ func (t Type) index() int {
 	return -1
 }
 
-// lockFile locks f for this process, and for a child that inherits it. Who asks whether a file is held has it for a moment.
+// lockFile locks f for this process, and for a child that inherits it. Whoever tests the lock holds it for a moment.
 func lockFile(ctx context.Context, f *os.File) error {
 	if runtime.GOOS == "windows" { // a child does not inherit locks there, so none says whether a run goes on
 		return fault.New(fault.Unavailable, "this platform has no file locks for a store of outputs", "")

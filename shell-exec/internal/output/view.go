@@ -7,8 +7,8 @@ import (
 	"sort"
 )
 
-// view is an output as one row of bytes, whatever files it lies in. A row consists of segments: one for each turn, and
-// then what the stream that had not the last turn still said.
+// view is an output as one row of bytes, whatever files it is in. A row consists of segments: one for each turn, and
+// then what the stream that did not have the last turn still wrote.
 type view struct {
 	files [2]*os.File // nil where there is nothing
 	ends  [2]int64    // what is seen of each
@@ -114,7 +114,7 @@ func (v *view) close() {
 	}
 }
 
-// segment is a part of the row that lies in one file.
+// segment is a part of the row that is in one file.
 type segment struct {
 	who   int
 	start int64 // in the row

@@ -78,7 +78,7 @@ const UnknownKeys = "\x00"
 func (d Decision) ID() string { return d.id }
 
 // Approved is the command, where it is allowed without asking. Otherwise the error says
-// which rule stands against it and what to do instead.
+// which rule denies it and what to do instead.
 func (d Decision) Approved() (Command, error) {
 	if d.Verdict() != Allow {
 		return Command{}, d.fault()
@@ -110,7 +110,7 @@ func (d Decision) fault() error {
 	code, msg, do, allow := fault.DangerousCommand, "the command is refused: "+f.Why, f.Do, ""
 	switch {
 	case d.Verdict() == Ask:
-		allow = f.allowing()
+		allow = f.allowingRule()
 		if d.lifted || f.Opens != "" {
 			allow = "a confirmation" // a rule would let it start, and the sandbox would stop it
 		}
@@ -137,9 +137,9 @@ func (d Decision) fault() error {
 	return e
 }
 
-// allowing is the rule that would make the question unnecessary: the narrowest, about the program and its
+// allowingRule is the rule that would make the question unnecessary: the narrowest, about the program and its
 // sub-command, then one about the effect. Of the floor there is none, and of a program that is not known.
-func (f Finding) allowing() string {
+func (f Finding) allowingRule() string {
 	if len(f.Argv) > 0 && !isFloor(f.Effect) && !strings.Contains(f.Argv[0], "…") {
 		words := f.Argv[:1]
 		if len(f.Argv) > 1 && !strings.ContainsAny(f.Argv[1], "-/…*.") {
@@ -199,14 +199,6 @@ func (c Command) Launch() (Launch, error) {
 		}
 	}
 	return Launch{Argv: slices.Clone(argv), Dir: r.Dir, Env: r.environment(), Input: r.Input}, nil
-}
-
-// Typing is the text that may be typed at the prompt it was judged for.
-func (c Command) Typing() (string, error) {
-	if !c.approved || !c.request.Typed {
-		return "", fault.New(fault.Forbidden, "nobody has approved this to be typed", "Report this: the server should have judged it first")
-	}
-	return c.request.Text, nil
 }
 
 // Text is the command as it is shown to the user: what could hide in it is escaped, so that what the user

@@ -12,7 +12,7 @@ import (
 	"github.com/multiollama/mcp-server/shared/fault"
 )
 
-// order is what a supervisor is told, through a pipe: an environment can hold what belongs in no file.
+// order is what a supervisor reads from a pipe: an environment can hold what belongs in no file.
 type order struct {
 	ID      string
 	Request Request

@@ -13,7 +13,7 @@ import (
 // Environment is what the operator decides about the environment of commands.
 type Environment struct {
 	Server []string          // the server's own variables, each NAME=value
-	Pass   []string          // names to pass besides the usual ones; a * stands for any part of a name
+	Pass   []string          // names to pass in addition to the usual ones; a * is any part of a name
 	Set    map[string]string // set for every command
 	Path   string            // in place of the server's PATH (LoginPath); "": that one
 
@@ -96,7 +96,7 @@ func Entries(environment map[string]string) []string {
 
 // refusal is variables that make programs run or load something, which no command line shows.
 type refusal struct {
-	names   string // a * stands for any part of a name
+	names   string // a * is any part of a name
 	because string
 	but     string // values that do no more than they say
 }

@@ -152,7 +152,7 @@ func (e *execution) watch(deadline <-chan time.Time) (sandbox.Status, Ending) {
 	}
 }
 
-// unkillable is how long a killed process may take to vanish before its execution is told as ended all the same.
+// unkillable is how long a killed process may take to vanish before its execution is reported as ended all the same.
 const unkillable = 2 * time.Second
 
 // end ends the whole tree, or has done what can be done.
@@ -213,10 +213,10 @@ func (e *execution) keep(ctx context.Context) {
 	if note, err := json.Marshal(e.record()); err == nil {
 		_ = run.Note(note) // too long: the output is found all the same
 	}
-	_ = run.Keep(ctx) // the record tells why not
+	_ = run.Keep(ctx) // the record says why not
 }
 
-// ask tells live to end the execution. What does not fit is one wish more of the same.
+// ask has live end the execution. A request that does not fit is one more of the same.
 func (e *execution) ask(how ending) {
 	select {
 	case e.asks <- how:

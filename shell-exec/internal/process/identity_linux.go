@@ -14,7 +14,7 @@ import (
 	"github.com/multiollama/mcp-server/shell-exec/internal/procfs"
 )
 
-// stat is what is told of a process; false where there is none of that number that runs.
+// stat is what /proc reports of a process; false where there is none of that number that runs.
 func stat(pid int) (procfs.Stat, bool) {
 	s, ok := procfs.Read(pid)
 	return s, ok && !s.Ended()

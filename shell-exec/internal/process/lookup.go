@@ -173,12 +173,12 @@ func (r *Runner) List(f Filter) (Listing, error) {
 	return Listing{Records: chosen[from:to], Total: len(all), Filtered: len(chosen)}, nil
 }
 
-// Watched is a living execution, for somebody who looks at it and does not touch it.
+// Watched is a running execution, to look at and not to change.
 type Watched struct {
 	ID  string
 	PID int // of the first process
 
-	// Partial says that PIDs can miss some: a detached job is held by another process, and seen from here are only its first
+	// Partial says that PIDs can miss some: a detached job belongs to another process, and this one sees only its first
 	// process, that one's session, and their children.
 	Partial bool
 

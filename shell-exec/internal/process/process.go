@@ -20,7 +20,7 @@ import (
 	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
 )
 
-// Starter starts a command within what it may touch.
+// Starter starts a command within what it may use.
 type Starter interface {
 	Start(context.Context, sandbox.Command, sandbox.Files) (Tree, error)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
 )
 
-// State is where an execution stands, in the words of document 001.
+// State is the state of an execution, in the words of document 001.
 type State string
 
 // The states.

@@ -41,7 +41,7 @@ func ParseMode(word string) (Mode, error) {
 // Request is one command, and how its caller wants to wait for it.
 type Request struct {
 	Text      string            // the command as its caller wrote it, for the record
-	Command   sandbox.Command   // as approved, with what it may touch and use
+	Command   sandbox.Command   // as approved, with what it may use
 	Variables map[string]string // those the caller set, for the record
 	Session   string
 	Input     string // for stdin, which is empty otherwise

@@ -139,7 +139,7 @@ func (s *streams) closeInput() {
 	}
 }
 
-// end tells the store that nothing more comes.
+// end ends the output in the store: nothing more comes.
 func (s *streams) end() {
 	if s.recording != nil {
 		_ = s.recording.End()

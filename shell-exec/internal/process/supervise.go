@@ -82,7 +82,7 @@ func supervise(c Config, o order) (*supervisor, error) {
 	return s, nil
 }
 
-// toWrite is how often the file tells how much was written.
+// toWrite is how often the file records how much was written.
 const toWrite = 2 * time.Second
 
 // watch passes signals on and writes down what happens.
@@ -123,7 +123,7 @@ func (s *supervisor) watch(signals <-chan os.Signal) error {
 const toKill = syscall.SIGQUIT
 
 // send gives the job a signal, by its supervisor where there is one. Where that was killed, it signals as much of the job as
-// can be told from strangers, which is the session of its first process while that lives. TERM is KILL then, for nobody
+// is certainly not of others, which is the session of its first process while that lives. TERM is KILL then, for nobody
 // would see who follows.
 func (j job) send(s syscall.Signal) error {
 	if j.Supervisor.alive() {

@@ -312,7 +312,7 @@ const (
 	maxRowMarks = 4 << 10 // bytes of characters without a width in one row
 )
 
-// textRow is a row without colours: a cell per column, and what stands over the cells.
+// textRow is a row without colours: a cell per column, and the marks over the cells.
 type textRow struct {
 	cells  []rune
 	marks  map[int][]byte // characters without a width, by the cell that they follow; -1 is before the first
@@ -369,7 +369,7 @@ func (r *textRow) free(x, n int) {
 	r.unmark(x, min(x+n, len(r.cells)))
 }
 
-// split turns a character that lies across the border before x into spaces.
+// split turns a character across the border before x into spaces.
 func (r *textRow) split(x int) {
 	if x >= len(r.cells) || r.cells[x] != covered {
 		return

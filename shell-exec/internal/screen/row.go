@@ -47,7 +47,7 @@ func (r *row) pad(n int) {
 	}
 }
 
-// split makes blanks of a wide character that lies across a column.
+// split makes blanks of a wide character across a column.
 func (r *row) split(at int) {
 	if at > 0 && at < len(r.cells) && r.cells[at].char == second {
 		r.cells[at-1] = cell{style: r.cells[at-1].style}
@@ -121,7 +121,7 @@ func (r *row) blank() bool {
 	return true
 }
 
-// empty says that a cell cannot be told from one that was never written to.
+// empty says that a cell is like one that was never written to.
 func (c *cell) empty() bool {
 	return (c.char == blank || c.char == ' ') && c.marks == "" && c.style.back == 0 && c.style.attributes&visible == 0
 }

@@ -147,7 +147,7 @@ func (s *Screen) ANSI() []string {
 	return lines
 }
 
-// Resize changes the size and keeps what is shown. Lines are not wrapped anew: what a
+// Resize changes the size and keeps what is shown. Lines are not wrapped again: what a
 // narrower screen cuts off comes back with a wider one, unless the line was written
 // to. Rows that a lower screen has no place for go to the history, from the top.
 func (s *Screen) Resize(size Size) {

@@ -144,7 +144,7 @@ func (s *Screen) before() *cell {
 	return &r.cells[x]
 }
 
-// combines tells whether a character belongs to the one before it: a mark, a skin
+// combines says whether a character belongs to the one before it: a mark, a skin
 // tone, or what a joiner joins to a picture.
 func (s *Screen) combines(r rune, width int) bool {
 	if r < utf8.RuneSelf {

@@ -44,7 +44,7 @@ func Width(line string) int {
 	return n
 }
 
-// pictures tells whether a character is, nearly enough, a pictograph.
+// pictures says whether a character is, nearly enough, a pictograph.
 func pictures(r rune) bool {
 	return r >= 0x1f000 && r <= 0x1faff || r >= 0x2190 && r <= 0x2bff
 }

@@ -21,7 +21,7 @@ var escapes = map[byte]byte{
 }
 
 // codes resolves control codes: \xHH, \0NNN and \NNN (octal), \uHHHH, \UHHHHHHHH, \e and the escapes of C, ^A to ^_, ^?,
-// and \\, \^ and ^^ for the characters themselves. What is wrong is told with its place.
+// and \\, \^ and ^^ for the characters themselves. An error names the position of what is wrong.
 func codes(text string) ([]byte, error) {
 	var out []byte
 	for at := 0; at < len(text); {

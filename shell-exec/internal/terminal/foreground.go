@@ -66,7 +66,7 @@ func (s *session) foreground() foreground {
 	return foreground{group: group, readers: readers, session: group == s.tree.PID()}
 }
 
-// process is the one that stands for the group. The zero Process is that there is none.
+// process is the one that the group is named by; the zero Process where there is none.
 func (f foreground) process() Process {
 	if len(f.readers) == 0 {
 		return Process{}

@@ -19,7 +19,7 @@ var named = map[string]string{
 // cursor are the keys that a program may have switched to another form.
 var cursor = map[string]byte{"up": 'A', "down": 'B', "right": 'C', "left": 'D', "home": 'H', "end": 'F'}
 
-// modifiers with the number that stands for them in a sequence.
+// modifiers with the number that encodes them in a sequence.
 var modifiers = map[string]int{"shift": 1, "alt": 2, "ctrl": 4}
 
 // keys is what pressing them sends. application says that the program wants the cursor keys in their other form.

@@ -69,7 +69,7 @@ func startedFrom(pid int, name string) bool {
 	return err == nil && os.SameFile(theirs, wanted)
 }
 
-// directory is unknown: the system tells it to programs in C alone.
+// directory is unknown: the system reports it to programs in C alone.
 func directory(int) string { return "" }
 
 // ignoresInterrupt says whether ^C means nothing to a process.

@@ -40,7 +40,7 @@ type Pending struct {
 	Lines      []string // of Text
 	Unknown    bool     // Text is not all that may be run, or something else is
 	Completes  bool     // something may be run now; else only the line becomes unknown
-	Ends       bool     // and what is no whole command too: its end was told
+	Ends       bool     // and an incomplete command too: its end was typed
 	Foreground Process  // who has the keyboard
 	Shell      bool     // and it runs what is typed, as far as can be seen
 	Dir        string   // where it works; "" where that cannot be seen
@@ -163,9 +163,9 @@ func (in Input) encode(t *session) (p []byte, err error) {
 	return p, nil
 }
 
-// sendParts types what goes to a program that is no shell and certainly reads it, and says how much that was; s.keys is held. The part
-// that a shell could run is sent only when the program has taken what stands before it: a program that does not read
-// leaves all to the shell, which reads it when the program has ended.
+// sendParts types what goes to a program that is not a shell and certainly reads it, and returns how much that was; s.keys
+// is held. The part that a shell could run is sent only when the program has read what is before it: a program that does
+// not read leaves all to the shell, which reads it when the program has ended.
 func (s *session) sendParts(ctx context.Context, p []byte, fg foreground, in Input) (n int, err error) {
 	s.typing.Lock()
 	defer s.typing.Unlock()
@@ -219,7 +219,7 @@ func (s *session) mayBeTyped(part []byte, now foreground, taken, stays bool) {
 const running = "\r\n\x0f\x11\x16\x18\x1b"
 
 // reads says that who has the keyboard is a program that takes what is typed as it comes, as far as can be seen, and
-// that nothing stands before it which a shell may run.
+// that nothing is before it which a shell may run.
 func (s *session) reads(fg foreground) bool {
 	m, err := s.line.modes()
 	if err != nil || m.canonical || fg.shell() || s.stray {
@@ -453,8 +453,8 @@ func (s *session) keyboard(fg foreground) keyboard {
 	return k
 }
 
-// answer types what programs asked the terminal for, until it ends. What nobody takes stands in the next line that is
-// typed.
+// answer types what programs asked the terminal for, until it ends. What nobody reads is part of the next line that
+// is typed.
 func (s *session) answer() {
 	reply := func(p []byte) {
 		s.typing.Lock()

@@ -23,7 +23,7 @@ type session struct {
 	request Request
 	created time.Time
 	now     func() time.Time
-	unicode bool // what the shell was told about letters
+	unicode bool // the environment of the shell says UTF-8
 
 	tree     process.Tree
 	line     *line
@@ -39,14 +39,14 @@ type session struct {
 	replies     chan struct{} // holds one when a program asked the terminal for something
 	interrupted *interrupt    // the last ^C, while it may not be attended to; for who holds keys
 
-	typing sync.Mutex // held while something is typed, and what stands on the line is told
-	typed  typed      // what stands on the line
+	typing sync.Mutex // held while something is typed, and while typed changes
+	typed  typed      // what is known of the line
 	past   []string   // texts that last
 	moving bool       // the shell may still change its directory; for who holds keys
 	ahead  int        // the group ahead of whose reading all of it was typed; 0 is none
-	stray  bool       // an answer of the terminal stands there too
+	stray  bool       // an answer of the terminal is on the line too
 
-	mu      sync.Mutex // held while the screen and what is told of it change
+	mu      sync.Mutex // held while the screen and what is known of it change
 	screen  *screen.Screen
 	size    screen.Size
 	changed chan struct{}  // closed, and replaced, when something was written
@@ -190,7 +190,7 @@ func (s *session) drain() {
 	}
 }
 
-// outlasting is how long the terminal may be held open when nothing is left of the tree: what holds it is a stranger.
+// outlasting is how long the terminal may stay open when nothing is left of the tree: a process of others has it then.
 const outlasting = time.Second
 
 // news wakes those who wait; s.mu is held.

@@ -3,7 +3,7 @@
 //
 // It refuses to choose what runs: a command comes from the policy, and so does the verdict about what is typed. What
 // would be read as a command by a shell is judged before it is sent, all of it or none; where nobody can say what a key
-// does there, that is what the judge is told. It refuses to type into a program that its caller did not mean, to wait
+// does there, the judge is asked about just that. It refuses to type into a program that its caller did not mean, to wait
 // without end for one that does not read, to leave anything running when a terminal is closed, and to keep screens,
 // histories or ended sessions without bound.
 //
@@ -84,7 +84,7 @@ const (
 	Exited Status = "exited" // its program has ended; what it showed can be read
 )
 
-// Info is what can be told about a session.
+// Info is what is known of a session.
 type Info struct {
 	ID, Name, Shell, Command string
 	Size                     screen.Size
@@ -159,7 +159,7 @@ type Listing struct {
 
 const maxListed = 50
 
-// List tells about sessions.
+// List lists sessions.
 func (s *Sessions) List(f Filter) (Listing, error) {
 	if _, err := path.Match(f.Name, ""); err != nil || f.Limit < 0 {
 		return Listing{}, fault.New(fault.ParamInvalid, "the filter makes no sense", "Use a name with * and ?, and a limit of 1 or more").
@@ -187,7 +187,7 @@ func (s *Sessions) List(f Filter) (Listing, error) {
 	return l, nil
 }
 
-// Get tells about one session.
+// Get describes one session.
 func (s *Sessions) Get(id string) (Info, error) {
 	t, err := s.find(id)
 	if err != nil {
@@ -207,7 +207,7 @@ func (s *Sessions) find(id string) (*session, error) {
 	return nil, fault.New(fault.NoTerminal, "there is no such terminal", "Look at terminal_list").With("terminal_id", id)
 }
 
-// Resize gives a session another size, and tells its programs.
+// Resize gives a session another size, and signals its programs.
 func (s *Sessions) Resize(id string, size screen.Size) (Info, error) {
 	t, err := s.find(id)
 	if err != nil {

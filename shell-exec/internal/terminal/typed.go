@@ -11,7 +11,7 @@ import (
 // program shows. It is a value; what refuses an input keeps the one from before.
 //
 // What a shell makes of a key depends on its settings, its history and the files around it. Text, Backspace, ^U, some
-// ^W, ^C and Enter are followed; after any other key the line is unknown, and what completes it is told as such.
+// ^W, ^C and Enter are followed; after any other key the line is unknown, and what completes it counts as unknown too.
 type typed struct {
 	earlier []string // completed lines that are no whole command yet
 	text    []byte   // the line
@@ -36,7 +36,7 @@ type keyboard struct {
 	interrupts bool // ^C surely throws away what was typed
 	usual      bool // the terminal's own keys are where they are after its start
 	unicode    bool // letters beyond ASCII are text to the shell
-	pastes     bool // the shell takes what stands between the marks of a paste as text
+	pastes     bool // the shell takes what is between the marks of a paste as text
 }
 
 // reading is an input, read as whoever has the keyboard would.
@@ -210,9 +210,9 @@ func (r *reading) interrupt() {
 	r.fresh = 0
 }
 
-// end is ^D: the end of what is read, where nothing stands on the line. What is unfinished may be run as it is then: a
+// end is ^D: the end of what is read, where the line is empty. What is unfinished may be run as it is then: a
 // here-document ends so, and so does a line that was handed out without its end. A terminal that gives out whole lines
-// hands out what stands there.
+// hands out what is on it.
 func (r *reading) end() {
 	t := &r.next
 	unfinished := len(t.earlier) > 0 || len(r.lines) > 0
@@ -290,7 +290,7 @@ func (r reading) after(complete bool) typed {
 	return t
 }
 
-// blank says that nothing stands on the line, or before it.
+// blank says that nothing is on the line, or before it.
 func (t typed) blank() bool { return len(t.earlier) == 0 && len(t.text) == 0 && t.doubt == sure }
 
 func (t typed) doubted(d doubt) typed {

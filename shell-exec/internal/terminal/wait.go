@@ -11,7 +11,7 @@ import (
 	"github.com/multiollama/mcp-server/shell-exec/internal/screen"
 )
 
-// mark is how a session looked at some moment: what is new is told by it.
+// mark is how a session looked at some moment: what is new is known by it.
 type mark struct {
 	written   int64
 	alternate bool
