@@ -81,7 +81,7 @@ func (s *shell) approve(ctx context.Context, in request) (_ prepared, err error)
 		if more.dir != nil {
 			w.dir = more.dir.Path() // where links led when it was opened
 		}
-		q = question(d, "Run this command?", w.dir, r, can(r.Sandbox, w.dirs, l.network, more))
+		q = question(d, "Run this command?", w.dir, r, afterApproval(r.Sandbox, w.dirs, l.network, more))
 	}
 	agreed, err := s.agree(ctx, l, d, q)
 	if err != nil {

@@ -108,8 +108,8 @@ func (s *shell) source(pid int) (id string, source monitor.Source, err error) {
 	return t.ID, t, nil
 }
 
-// watched is the newest monitor of an execution, if there is one, and its newest figures.
-func (s *shell) watched(id string) (string, figures) {
+// latestFigures is the newest monitor of an execution, if there is one, and its newest figures.
+func (s *shell) latestFigures(id string) (string, figures) {
 	m, ok := s.monitors.Find(id)
 	if !ok {
 		return "", nil
@@ -180,13 +180,13 @@ type statsOut struct {
 	Collected string             `json:"collected_at"`
 }
 
-// statistics are the words of document 001.
-var statistics = []string{"processes", "terminals", "files", "system"}
+// statNames are the words of document 001.
+var statNames = []string{"processes", "terminals", "files", "system"}
 
 func (s *shell) stats(_ context.Context, in statsIn) (statsOut, error) {
 	for _, word := range in.Metrics {
-		if !slices.Contains(statistics, word) {
-			return statsOut{}, fault.New(fault.ParamInvalid, fmt.Sprintf("there is no metric %q", word), "Use "+strings.Join(statistics, ", ")).
+		if !slices.Contains(statNames, word) {
+			return statsOut{}, fault.New(fault.ParamInvalid, fmt.Sprintf("there is no metric %q", word), "Use "+strings.Join(statNames, ", ")).
 				With("parameter", "include_metrics")
 		}
 	}
@@ -194,7 +194,7 @@ func (s *shell) stats(_ context.Context, in statsIn) (statsOut, error) {
 	span := time.Duration(in.Range) * time.Minute
 	l := s.limits.now()
 	out := statsOut{
-		Load: figures{}, Memory: figures{}, Server: figures{}, Monitors: map[string]figures{}, Sandbox: map[string]bool{}, Collected: moment(),
+		Load: figures{}, Memory: figures{}, Server: figures{}, Monitors: map[string]figures{}, Sandbox: map[string]bool{}, Collected: stamp(time.Now()),
 		Limits: figures{ // of the operator, as far as they are numbers
 			"max_processes": float64(s.settings.Count("max-processes")), "max_terminals": float64(s.settings.Count("max-terminals")),
 			"max_execution_time": l.time.Seconds(), "max_memory_mb": float64(l.memory) / mb,
@@ -274,14 +274,14 @@ func (s *shell) system(out *statsOut, span time.Duration) error {
 	if now.Load != nil {
 		maps.Copy(out.Load, figures{"one_minute": now.Load.One, "five_minutes": now.Load.Five, "fifteen_minutes": now.Load.Fifteen})
 	}
-	out.Load.over("", past.Load, 1)
+	out.Load.addRange("", past.Load, 1)
 	if now.Memory != nil {
 		maps.Copy(out.Memory, figures{
 			"total_mb": float64(now.Memory.Total) / mb, "available_mb": float64(now.Memory.Available) / mb, "used_mb": float64(now.Memory.Used) / mb,
 			"swap_total_mb": float64(now.Memory.SwapTotal) / mb, "swap_used_mb": float64(now.Memory.SwapUsed) / mb,
 		})
 	}
-	out.Memory.over("used_mb_", past.Memory, mb)
+	out.Memory.addRange("used_mb_", past.Memory, mb)
 	self := monitor.OfSelf()
 	out.Server = figures{"goroutines": float64(self.Goroutines), "heap_mb": float64(self.Heap) / mb}
 	if self.Descriptors > 0 {
@@ -293,8 +293,8 @@ func (s *shell) system(out *statsOut, span time.Duration) error {
 	return nil
 }
 
-// over adds what a figure was over a time.
-func (f figures) over(name string, r *monitor.Range, unit float64) {
+// addRange adds what a figure was over a time.
+func (f figures) addRange(name string, r *monitor.Range, unit float64) {
 	if r != nil {
 		f[name+"least"], f[name+"mean"], f[name+"most"] = r.Min/unit, r.Mean/unit, r.Max/unit
 	}

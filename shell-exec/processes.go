@@ -57,7 +57,7 @@ func (s *shell) get(ctx context.Context, in getIn) (getOut, error) {
 		executionOut: s.execution(ctx, r), Command: r.Text, Env: map[string]string{},
 		Memory: float64(r.Usage.Memory) / mb, CPU: 100 * r.Processor(), Processes: r.Usage.Processes, Started: stamp(r.Started),
 	}
-	out.Monitor, out.Latest = s.watched(r.ID)
+	out.Monitor, out.Latest = s.latestFigures(r.ID)
 	for name := range r.Variables {
 		out.Env[name] = "…"
 	}
@@ -76,7 +76,7 @@ func (s *shell) getTerminal(ctx context.Context, in getIn, info terminal.Info) (
 	}
 	out := getOut{executionOut: s.asExecution(ctx, o), Command: info.Command, Env: map[string]string{}}
 	out.Started = out.Created
-	out.Monitor, out.Latest = s.watched(in.ID)
+	out.Monitor, out.Latest = s.latestFigures(in.ID)
 	if w, err := s.terminals.Watch(info.PID); err == nil {
 		out.Processes = len(w.PIDs())
 	}

@@ -11,15 +11,15 @@ import (
 	"github.com/multiollama/mcp-server/shell-exec/internal/policy"
 )
 
-// quoted marks each line of a command, so that none can pass for a line of the question.
-func quoted(text string) string { return "> " + strings.ReplaceAll(text, "\n", "\n> ") }
+// quoteLines marks each line of a command, so that none can pass for a line of the question.
+func quoteLines(text string) string { return "> " + strings.ReplaceAll(text, "\n", "\n> ") }
 
 // question is what the user is asked about d: all of the command, every reason, and what
 // it can do after a yes. can is that last part.
-func question(d policy.Decision, title, dir string, r policy.Request, can string) toolkit.Question {
-	command, reasons := quoted(d.Text()), []string(nil)
+func question(d policy.Decision, title, dir string, r policy.Request, after string) toolkit.Question {
+	command, reasons := quoteLines(d.Text()), []string(nil)
 	if r.Input != "" {
-		command += "\n\nIts standard input:\n" + quoted(r.Input)
+		command += "\n\nIts standard input:\n" + quoteLines(r.Input)
 	}
 	for i, name := range slices.Sorted(maps.Keys(r.Given)) {
 		if i == 0 {
@@ -34,11 +34,11 @@ func question(d policy.Decision, title, dir string, r policy.Request, can string
 		}
 		reasons = append(reasons, why)
 	}
-	return toolkit.Question{ID: d.ID(), Title: title, Text: asked(command, dir, reasons...) + can}
+	return toolkit.Question{ID: d.ID(), Title: title, Text: questionText(command, dir, reasons...) + after}
 }
 
-// asked is what is asked about, as quoted text, where it runs, and why it is asked.
-func asked(command, dir string, reasons ...string) string {
+// questionText is what is asked about, as quoted text, where it runs, and why it is asked.
+func questionText(command, dir string, reasons ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\nIt runs in %s.\n\nYou are asked because:\n", command, text.Escape(dir))
 	for _, why := range reasons {
@@ -47,16 +47,16 @@ func asked(command, dir string, reasons ...string) string {
 	return b.String() + "\nIf you agree, "
 }
 
-// canTyped is what a text may do that is typed after a yes.
-func canTyped(h policy.Sandbox) string {
+// afterTyping is what a text may do that is typed after a yes.
+func afterTyping(h policy.Sandbox) string {
 	if !h.Files {
 		return "it is typed once, and no sandbox keeps what it runs to certain files: it can do everything that the user of this server can do."
 	}
 	return "it is typed once. What it runs stays inside the sandbox that the terminal was started in; a yes opens nothing there."
 }
 
-// can is what a command may do after a yes, in plain words.
-func can(h policy.Sandbox, dirs []string, online bool, g grant) string {
+// afterApproval is what a command may do after a yes, in plain words.
+func afterApproval(h policy.Sandbox, dirs []string, online bool, g grant) string {
 	switch {
 	case g.program != "":
 		return "this one command runs once, outside the sandbox, with root's rights or those of the user that it names: " +

@@ -41,7 +41,7 @@ func newSandbox(o sandbox.Options, while time.Duration) *lazySandbox {
 		b.sandbox, b.err = sandbox.New(o)
 		close(b.made)
 		select {
-		case <-time.After(idle):
+		case <-time.After(trialDelay):
 			if b.err == nil {
 				b.sandbox.Report()
 			}
@@ -51,8 +51,8 @@ func newSandbox(o sandbox.Options, while time.Duration) *lazySandbox {
 	return b
 }
 
-// idle is how long after it was made a sandbox is tried.
-const idle = 2 * time.Second
+// trialDelay is how long after it was made a sandbox is tried.
+const trialDelay = 2 * time.Second
 
 // wait is nil when commands can be started.
 func (b *lazySandbox) wait() error {

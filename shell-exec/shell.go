@@ -180,7 +180,7 @@ func (s *shell) makeDirectories() (err error) {
 	if err = errors.Join(os.MkdirAll(cache, 0o700), os.Chtimes(cache, now, now)); err != nil {
 		return err
 	}
-	go func() { _ = process.RemoveUnused(caches, now.Add(-unused)) }()
+	go func() { _ = process.RemoveUnused(caches, now.Add(-cacheLifetime)) }()
 	if s.cache, err = confine.OpenGrant(cache, s.guarded()); err != nil {
 		return err
 	}
@@ -220,8 +220,8 @@ func (s *shell) guarded() []string {
 	return out
 }
 
-// unused is how long a cache stays that no server was started for.
-const unused = 30 * 24 * time.Hour
+// cacheLifetime is how long a cache stays that no server was started for.
+const cacheLifetime = 30 * 24 * time.Hour
 
 // jobs is the directory of the detached jobs of all projects.
 func (s *shell) jobs() string { return filepath.Join(s.own.State, "jobs") }
@@ -231,13 +231,13 @@ func (s *shell) openStore() (*output.Store, error) {
 	return output.Open(filepath.Join(s.own.State, "outputs"), s.project, limits, time.Now)
 }
 
-// greeting is how long a client has to be greeted before the sandbox is tried beside it.
-const greeting = 30 * time.Millisecond
+// greetingTime is how long a client has to be greeted before the sandbox is tried beside it.
+const greetingTime = 30 * time.Millisecond
 
 // openSandbox is going to try the sandbox; what is required, at once.
 func (s *shell) openSandbox() {
 	mode := map[string]sandbox.Mode{"auto": sandbox.Auto, "required": sandbox.Required, "off": sandbox.Off}[s.settings.Text("sandbox")]
-	s.sandbox = newSandbox(sandbox.Options{Mode: mode, Level: s.settings.Count("sandbox-level"), Home: s.home, Guarded: s.guarded()}, greeting)
+	s.sandbox = newSandbox(sandbox.Options{Mode: mode, Level: s.settings.Count("sandbox-level"), Home: s.home, Guarded: s.guarded()}, greetingTime)
 	if mode == sandbox.Required {
 		s.sandbox.wanted()
 	}

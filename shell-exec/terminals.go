@@ -181,15 +181,13 @@ type resizeOut struct {
 
 func (s *shell) resizeTerminal(_ context.Context, in resizeIn) (resizeOut, error) {
 	i, err := s.terminals.Resize(in.ID, screen.Size{Width: in.Size.Width, Height: in.Size.Height})
-	return resizeOut{Success: true, ID: i.ID, Size: dimensions{i.Size.Width, i.Size.Height}, Updated: moment()}, err
+	return resizeOut{Success: true, ID: i.ID, Size: dimensions{i.Size.Width, i.Size.Height}, Updated: stamp(time.Now())}, err
 }
 
 // Text is the new size.
 func (o resizeOut) Text() string {
 	return fmt.Sprintf("%s is %dx%d now.\n", o.ID, o.Size.Width, o.Size.Height)
 }
-
-func moment() string { return stamp(time.Now()) }
 
 type closeIn struct {
 	ID   string `json:"terminal_id"`

@@ -64,7 +64,7 @@ func (s *shell) judgeLines(ctx context.Context, g cmdline.Grammar, p terminal.Pe
 		if !asks || !strings.HasSuffix(agreed, "\n"+text) { // what the user agreed to as a part is not asked again
 			q := toolkit.Question{}
 			if asks {
-				q = question(d, "Type this in the terminal?", p.Dir, r, canTyped(r.Sandbox))
+				q = question(d, "Type this in the terminal?", p.Dir, r, afterTyping(r.Sandbox))
 			}
 			if _, err := s.agree(ctx, l, d, q); err != nil {
 				return false, err
@@ -127,7 +127,7 @@ func (s *shell) agreeUnknown(ctx context.Context, l limits, p terminal.Pending) 
 		id := sha256.Sum256([]byte(p.Dir + "\x00" + p.Text))
 		err := s.confirm(ctx, l, toolkit.Question{
 			ID: "keys-" + hex.EncodeToString(id[:16]), Title: "Press these keys in the terminal?",
-			Text: asked(quoted(p.Text), p.Dir, f.Msg) + canTyped(s.restrictions(l)),
+			Text: questionText(quoteLines(p.Text), p.Dir, f.Msg) + afterTyping(s.restrictions(l)),
 		})
 		if e := fault.From(err); e != nil && e.Details["answer"] == "unsupported" {
 			return f.With("answer", "unsupported")
