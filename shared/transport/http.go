@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"log/slog"
 	"net"
@@ -48,12 +47,13 @@ type HTTPPlan struct {
 	pages  *pages
 }
 
-// Plan reads the files and holds everything against each other; what does not fit is
+// Plan reads the files and checks that everything fits together; what does not is
 // Misconfigured.
 func (s HTTPSettings) Plan() (*HTTPPlan, error) {
 	host, port, err := net.SplitHostPort(s.Listen)
 	if n, wrong := strconv.ParseUint(port, 10, 16); err != nil || wrong != nil || n > 65535 {
-		return nil, misconfigured("the address "+strconv.Quote(s.Listen)+" is not HOST:PORT", "Write one such as 127.0.0.1:8080 or [::1]:8080")
+		return nil, fault.New(fault.Misconfigured, "the address "+strconv.Quote(s.Listen)+" is not HOST:PORT",
+			"Write one such as 127.0.0.1:8080 or [::1]:8080")
 	}
 	p := &HTTPPlan{listen: s.Listen, Exposed: !loopback(host), names: namesOf(host, s.Hosts)}
 	if p.pages, err = pagesOf(s.Origins); err != nil {
@@ -63,47 +63,56 @@ func (s HTTPSettings) Plan() (*HTTPPlan, error) {
 		if p.tokens, err = readTokens(s.TokenFile); err != nil {
 			return nil, err
 		}
-		p.Clients = p.tokens.names()
+		for _, t := range p.tokens {
+			p.Clients = append(p.Clients, t.name)
+		}
 	}
 	if s.CertFile != "" || s.KeyFile != "" {
-		if s.CertFile == "" || s.KeyFile == "" {
-			return nil, misconfigured("a certificate needs its key, and a key its certificate", "Name both --tls-cert and --tls-key")
-		}
-		cert, err := os.ReadFile(s.CertFile)
-		if err != nil {
-			return nil, misconfigured("the file "+s.CertFile+" (--tls-cert) cannot be read: "+fault.From(err).Msg, "Name a file of certificates in PEM").Because(err)
-		}
-		key, err := readSecret(s.KeyFile, "--tls-key")
+		pair, err := readCertificate(s.CertFile, s.KeyFile)
 		if err != nil {
 			return nil, err
 		}
-		pair, err := tls.X509KeyPair(cert, key)
-		if err != nil {
-			return nil, misconfigured("the certificate "+s.CertFile+" and the key "+s.KeyFile+" do not make a pair", "Name PEM files of a certificate and of its key").Because(err)
-		}
-		if leaf, err := x509.ParseCertificate(pair.Certificate[0]); err == nil {
-			p.Expires = leaf.NotAfter
-		}
-		p.Secure = true
+		p.Secure, p.Expires = true, pair.Leaf.NotAfter
 		p.tls = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	}
 
 	// Other machines are let in with tokens only, and tokens go over the network encrypted.
+	what, do := "", ""
 	switch {
 	case s.BehindTLS && p.Secure:
-		return nil, misconfigured("TLS ends here and before here", "Leave --behind-tls out, or --tls-cert and --tls-key")
+		what, do = "TLS ends here and before here", "Leave --behind-tls out, or --tls-cert and --tls-key"
 	case p.Exposed && len(p.tokens) == 0:
-		return nil, misconfigured("other machines reach "+p.listen+", and no token is asked for",
-			"Name a file of tokens with --token-file, or listen on 127.0.0.1")
+		what = "other machines reach " + p.listen + ", and no token is asked for"
+		do = "Name a file of tokens with --token-file, or listen on 127.0.0.1"
 	case p.Exposed && !p.Secure && !s.BehindTLS:
-		return nil, misconfigured("other machines reach "+p.listen+", and tokens and contents would go over the network in the clear",
-			"Name a certificate with --tls-cert and --tls-key, or write --behind-tls where an ingress or a sidecar ends TLS and nothing else reaches this address")
+		what = "other machines reach " + p.listen + ", and tokens and contents would go over the network in the clear"
+		do = "Name a certificate with --tls-cert and --tls-key, " +
+			"or write --behind-tls where an ingress or a sidecar ends TLS and nothing else reaches this address"
+	default:
+		return p, nil
 	}
-	return p, nil
+	return nil, fault.New(fault.Misconfigured, what, do)
 }
 
-func misconfigured(what, do string) *fault.Error {
-	return fault.New(fault.Misconfigured, what, do)
+func readCertificate(certFile, keyFile string) (pair tls.Certificate, err error) {
+	if certFile == "" || keyFile == "" {
+		return pair, fault.New(fault.Misconfigured, "a certificate needs its key, and a key its certificate",
+			"Name both --tls-cert and --tls-key")
+	}
+	cert, err := os.ReadFile(certFile)
+	if err != nil {
+		what := "the file " + certFile + " (--tls-cert) cannot be read: " + fault.From(err).Msg
+		return pair, fault.New(fault.Misconfigured, what, "Name a file of certificates in PEM").Because(err)
+	}
+	key, err := readSecret(keyFile, "--tls-key")
+	if err != nil {
+		return pair, err
+	}
+	if pair, err = tls.X509KeyPair(cert, key); err != nil {
+		what := "the certificate " + certFile + " and the key " + keyFile + " do not make a pair"
+		return pair, fault.New(fault.Misconfigured, what, "Name PEM files of a certificate and of its key").Because(err)
+	}
+	return pair, nil
 }
 
 // loopback reports whether only this machine reaches a host; no host is every address.
@@ -129,11 +138,13 @@ func OpenHTTP(ctx context.Context, s HTTPSettings) (*HTTPListener, error) {
 	c.SetMultipathTCP(false) // its sockets are not the ones that the kernel's rules for TCP know
 	l, err := c.Listen(ctx, "tcp", s.Listen)
 	if err != nil {
-		return nil, misconfigured("the address "+s.Listen+" cannot be listened on: "+fault.From(err).Msg, "Name another one with --listen").Because(err)
+		what := "the address " + s.Listen + " cannot be listened on: " + fault.From(err).Msg
+		return nil, fault.New(fault.Misconfigured, what, "Name another one with --listen").Because(err)
 	}
 	if at, ok := l.Addr().(*net.TCPAddr); !p.Exposed && (!ok || !at.IP.IsLoopback()) {
 		l.Close()
-		return nil, misconfigured("the name in "+s.Listen+" is of an address that other machines reach", "Listen on 127.0.0.1")
+		return nil, fault.New(fault.Misconfigured, "the name in "+s.Listen+" is of an address that other machines reach",
+			"Listen on 127.0.0.1")
 	}
 	return &HTTPListener{p, l}, nil
 }
@@ -182,27 +193,6 @@ type HTTPOptions struct {
 	Context func(ctx context.Context, requestID string) context.Context
 	// Trace, if set, takes the caller's trace out of the head of a request.
 	Trace func(ctx context.Context, head http.Header) context.Context
-}
-
-func (o HTTPOptions) withDefaults() HTTPOptions {
-	o.MaxBody = positive(o.MaxBody, 16<<20)
-	o.MaxRequests = positive(o.MaxRequests, 512)
-	o.MaxConns = positive(o.MaxConns, 1000)
-	o.Header = positive(o.Header, 10*time.Second)
-	o.Pace = positive(o.Pace, 10*time.Second)
-	o.Idle = positive(o.Idle, 2*time.Minute)
-	o.Beat = positive(o.Beat, 15*time.Second)
-	o.Drain = positive(o.Drain, 4*time.Second)
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.Context == nil {
-		o.Context = func(ctx context.Context, _ string) context.Context { return ctx }
-	}
-	if o.Trace == nil {
-		o.Trace = func(ctx context.Context, _ http.Header) context.Context { return ctx }
-	}
-	return o
 }
 
 func positive[T int | time.Duration](n, otherwise T) T { return cmp.Or(max(n, 0), otherwise) }

@@ -60,16 +60,14 @@ func (s *httpSession) Counted() string {
 // NotificationChannel takes notifications for the client. They are written in
 // their order, and before the response of the request they belong to.
 func (s *httpSession) NotificationChannel() chan<- mcp.JSONRPCNotification {
-	return s.notes.channel(s.send)
-}
-
-func (s *httpSession) send(n mcp.JSONRPCNotification) {
-	if s.stream != nil {
-		n = marked(n, s.stream)
-	}
-	if line, err := marshalLine(n); err == nil {
-		s.reply.event(line)
-	}
+	return s.notes.channel(func(n mcp.JSONRPCNotification) {
+		if s.stream != nil {
+			n = marked(n, s.stream)
+		}
+		if line, err := marshalLine(n); err == nil {
+			s.reply.event(line)
+		}
+	})
 }
 
 // SubscriptionFilter is what a listening client opted in to.
@@ -81,7 +79,8 @@ func (s *httpSession) SubscriptionFilter() (mcp.SubscriptionFilter, bool) {
 // clients none has a request that lasts, so that they would never hear anything.
 func (s *httpSession) SubscribeToResourceErr(uri string) error {
 	if !s.modern {
-		return fault.New(fault.Unavailable, "over HTTP, changes are told to clients of protocol 2026-07-28 only", "Read the resource again instead")
+		return fault.New(fault.Unavailable, "over HTTP, changes are told to clients of protocol 2026-07-28 only",
+			"Read the resource again instead")
 	}
 	s.SubscribeToResource(uri)
 	return nil

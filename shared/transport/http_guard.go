@@ -22,7 +22,20 @@ func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-HTTPOptions", "nosniff")
 	if r.URL.Path == healthPath {
-		s.health(w, r)
+		// A load balancer has no token and may know the server by any name.
+		text, status := "ok\n", http.StatusOK
+		_, ending := s.calls.state()
+		switch {
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			h.Set("Allow", "GET, HEAD")
+			text, status = "no\n", http.StatusMethodNotAllowed
+		case ending:
+			text, status = "ending\n", http.StatusServiceUnavailable
+		}
+		h.Set("Content-Type", "text/plain; charset=utf-8")
+		h.Set("Connection", "close") // whoever asks keeps none open; over HTTP/2 it means nothing
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(text)) // the client may be gone
 		return
 	}
 	if no := s.foreign(r); no != nil {
@@ -60,23 +73,6 @@ func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.post(w, r, who)
 }
 
-// health answers a load balancer, which has no token and may know the server by any name.
-func (s *served) health(w http.ResponseWriter, r *http.Request) {
-	text, status := "ok\n", http.StatusOK
-	_, ending := s.calls.state()
-	switch {
-	case r.Method != http.MethodGet && r.Method != http.MethodHead:
-		w.Header().Set("Allow", "GET, HEAD")
-		text, status = "no\n", http.StatusMethodNotAllowed
-	case ending:
-		text, status = "ending\n", http.StatusServiceUnavailable
-	}
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Header().Set("Connection", "close") // whoever asks keeps none open; over HTTP/2 it means nothing
-	w.WriteHeader(status)
-	_, _ = w.Write([]byte(text)) // the client may be gone
-}
-
 // rejection is why a request is not worked on.
 type rejection struct {
 	status    int
@@ -94,7 +90,7 @@ func reject(status int, code fault.Code, what, do string) *rejection {
 // as the other by what stands before us.
 var singleHeaders = []string{"Authorization", "Content-Type", "Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "Mcp-Session-Id", "Origin"}
 
-// foreign refuses what did not mean this server, or comes from a page that may not.
+// foreign rejects what did not mean this server, or comes from a page that may not.
 func (s *served) foreign(r *http.Request) *rejection {
 	for _, name := range singleHeaders {
 		if len(r.Header[name]) > 1 {
@@ -111,13 +107,16 @@ func (s *served) foreign(r *http.Request) *rejection {
 	case r.URL.Path != httpPath:
 		return reject(http.StatusNotFound, fault.NotFound, "nothing is here", "Send messages to "+httpPath)
 	case r.URL.RawQuery != "" || r.URL.ForceQuery:
-		return &rejection{status: http.StatusBadRequest, challenge: `error="invalid_request"`,
-			fault: fault.New(fault.ParamInvalid, "the address has a query, and there is none here: a token in an address ends up in logs", "Send the token in the header Authorization")}
+		no := reject(http.StatusBadRequest, fault.ParamInvalid,
+			"the address has a query, and there is none here: a token in an address ends up in logs",
+			"Send the token in the header Authorization")
+		no.challenge = `error="invalid_request"`
+		return no
 	}
 	return nil
 }
 
-// known tells who sent a request, or what is wrong with its token (RFC 6750, section 3.1).
+// known returns who sent a request, or what is wrong with its token (RFC 6750, section 3.1).
 func (s *served) known(r *http.Request) (client, *rejection) {
 	who := client{host: r.RemoteAddr}
 	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
@@ -133,27 +132,36 @@ func (s *served) known(r *http.Request) (client, *rejection) {
 	}
 	owner, ok := s.plan.tokens.owner(given)
 	if !ok {
-		return who, &rejection{status: http.StatusUnauthorized, challenge: `error="invalid_token", error_description="the token is not one of this server"`,
-			fault: fault.New(fault.TokenWrong, "the bearer token is not one of this server", "Ask the server's operator for a token")}
+		no := reject(http.StatusUnauthorized, fault.TokenWrong, "the bearer token is not one of this server",
+			"Ask the server's operator for a token")
+		no.challenge = `error="invalid_token", error_description="the token is not one of this server"`
+		return who, no
 	}
 	who.name, who.seal = owner.name, owner.digest[:]
 	return who, nil
 }
 
-// fits refuses what is no message by its head.
+// fits rejects what cannot be a message by its head.
 func (s *served) fits(r *http.Request) *rejection {
 	if r.Method != http.MethodPost {
-		return &rejection{status: http.StatusMethodNotAllowed, allow: "POST, OPTIONS",
-			fault: fault.New(fault.ParamInvalid, "messages are sent with POST; there are no sessions to listen to or to end", "Send POST, and for notifications subscriptions/listen")}
+		no := reject(http.StatusMethodNotAllowed, fault.ParamInvalid,
+			"messages are sent with POST; there are no sessions to listen to or to end",
+			"Send POST, and for notifications subscriptions/listen")
+		no.allow = "POST, OPTIONS"
+		return no
 	}
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
 	case err != nil || kind != "application/json":
-		return reject(http.StatusUnsupportedMediaType, fault.ParamInvalid, "the body is not said to be JSON", "Send Content-Type: application/json")
+		return reject(http.StatusUnsupportedMediaType, fault.ParamInvalid, "the body is not said to be JSON",
+			"Send Content-Type: application/json")
 	case r.Header.Get("Content-Encoding") != "":
-		return reject(http.StatusUnsupportedMediaType, fault.ParamInvalid, "the body is encoded", "Send it as it is, without Content-Encoding")
+		return reject(http.StatusUnsupportedMediaType, fault.ParamInvalid, "the body is encoded",
+			"Send it as it is, without Content-Encoding")
 	case !accepts(r, "application/json") && !accepts(r, eventStream):
-		return reject(http.StatusNotAcceptable, fault.ParamInvalid, "an answer is JSON or a stream of events, and the client accepts neither", "Send Accept: application/json, text/event-stream")
+		return reject(http.StatusNotAcceptable, fault.ParamInvalid,
+			"an answer is JSON or a stream of events, and the client accepts neither",
+			"Send Accept: application/json, text/event-stream")
 	case r.ContentLength > int64(s.o.MaxBody):
 		return s.tooLarge()
 	}
@@ -161,7 +169,8 @@ func (s *served) fits(r *http.Request) *rejection {
 }
 
 func (s *served) tooLarge() *rejection {
-	no := reject(http.StatusRequestEntityTooLarge, fault.LimitReached, "the message is longer than "+strconv.Itoa(s.o.MaxBody)+" bytes", "Send less at a time")
+	no := reject(http.StatusRequestEntityTooLarge, fault.LimitReached,
+		"the message is longer than "+strconv.Itoa(s.o.MaxBody)+" bytes", "Send less at a time")
 	no.fault = no.fault.With("limit", s.o.MaxBody)
 	return no
 }
@@ -245,7 +254,8 @@ func pagesOf(origins []string) (*pages, error) {
 	for _, origin := range origins {
 		origin = strings.ToLower(origin)
 		if err := p.cross.AddTrustedOrigin(origin); err != nil {
-			return nil, misconfigured("the origin "+origin+" is none", "Write it as a browser does: https://example.com, without a path").Because(err)
+			return nil, fault.New(fault.Misconfigured, "the origin "+origin+" is none",
+				"Write it as a browser does: https://example.com, without a path").Because(err)
 		}
 		p.origins = append(p.origins, origin)
 	}

@@ -52,7 +52,9 @@ func (s *served) post(w http.ResponseWriter, r *http.Request, who client) {
 	case m.Modern:
 		id = "" // 2026-07-28 has no sessions
 	case id != "" && !ours:
-		out.refuse(http.StatusNotFound, &refusal{Code: mcp.INVALID_REQUEST, Text: "the session is not one of this client on this server; initialize again", ID: m.ID})
+		out.refuse(http.StatusNotFound, &refusal{
+			Code: mcp.INVALID_REQUEST, Text: "the session is not one of this client on this server; initialize again", ID: m.ID,
+		})
 		return
 	}
 	from := &httpSession{client: who, id: who.id(), modern: m.Modern, reply: out}
@@ -84,7 +86,8 @@ func (s *served) begin(work *call) *rejection {
 	if err == nil {
 		return nil
 	}
-	no := reject(http.StatusServiceUnavailable, fault.LimitReached, "too many requests are being worked on", "Send this one again when others are answered")
+	no := reject(http.StatusServiceUnavailable, fault.LimitReached, "too many requests are being worked on",
+		"Send this one again when others are answered")
 	if err == errEnding {
 		no.fault = fault.New(fault.Unavailable, "the server is ending", "Send the request again: another server, or the next one, takes it")
 	}
@@ -146,7 +149,7 @@ func (s *served) call(out *reply, r *http.Request, from *httpSession, work *call
 	response := s.h.HandleMessage(s.h.WithContext(s.o.Context(ctx, idText(m.ID)), from), body)
 	from.notes.end()
 	if work.dropped.Load() {
-		out.nothing()
+		out.finish(http.StatusNoContent, nil, nil) // a cancelled request is answered no more
 		return
 	}
 	if response == nil {
@@ -178,7 +181,7 @@ func (s *served) call(out *reply, r *http.Request, from *httpSession, work *call
 	out.finish(status, response, m.ID)
 }
 
-// matches holds the head of a request against its message: what stands before us may have
+// matches compares the head of a request with its message: what stands before us may have
 // decided by the head. What the head says is compared in every version of the protocol;
 // 2026-07-28 also requires that it is there.
 func matches(m message, body []byte, h http.Header) *refusal {
@@ -194,9 +197,9 @@ func matches(m message, body []byte, h http.Header) *refusal {
 		}
 	}
 
-	said := h.Get(mcp.HeaderProtocolVersion)
-	switch modern := m.Modern || mcp.IsModernProtocol(said); {
-	case !modern && (said == "" || mcp.IsValidProtocolVersion(said) || m.Method == string(mcp.MethodInitialize)):
+	version := h.Get(mcp.HeaderProtocolVersion)
+	switch modern := m.Modern || mcp.IsModernProtocol(version); {
+	case !modern && (version == "" || mcp.IsValidProtocolVersion(version) || m.Method == string(mcp.MethodInitialize)):
 		return nil
 	case !modern:
 		return no(mcp.INVALID_REQUEST, "the protocol version in Mcp-Protocol-Version is not one of this server")
@@ -204,11 +207,11 @@ func matches(m message, body []byte, h http.Header) *refusal {
 		return no(mcp.INVALID_REQUEST, "there are no requests to the client in this protocol version, so there is nothing to answer")
 	case m.isNotification() && m.Version == "":
 		return nil
-	case said == "":
+	case version == "":
 		return no(mcp.HEADER_MISMATCH, "the header Mcp-Protocol-Version is missing")
 	case m.Version == "":
 		return no(mcp.INVALID_PARAMS, "_meta lacks "+mcp.MetaKeyProtocolVersion)
-	case said != m.Version:
+	case version != m.Version:
 		return no(mcp.HEADER_MISMATCH, "the protocol versions in Mcp-Protocol-Version and in _meta differ")
 	case m.isNotification() || !mcp.IsValidProtocolVersion(m.Version): // the handler refuses it and lists those that are valid
 		return nil

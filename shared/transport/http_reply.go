@@ -93,15 +93,21 @@ func (r *reply) end() {
 	}
 }
 
-// finish writes the response; nothing can come after it.
+// finish writes the response, nil for none; nothing can come after it.
 func (r *reply) finish(status int, response mcp.JSONRPCMessage, id json.RawMessage) {
-	line := r.s.lines.encode(response, id)
+	var line []byte
+	if response != nil {
+		line = r.s.lines.encode(response, id)
+	}
 	size := int64(len(line))
 	r.s.unsent.Add(size)
 	defer r.s.unsent.Add(-size)
 	r.mu.Lock()
 	r.end()
 	switch {
+	case response == nil && r.begun:
+	case response == nil:
+		r.w.WriteHeader(status)
 	case !r.begun && !r.plain:
 		r.begin()
 		fallthrough
@@ -111,12 +117,7 @@ func (r *reply) finish(status int, response mcp.JSONRPCMessage, id json.RawMessa
 		r.json(status, line)
 	}
 	r.mu.Unlock()
-	r.s.lines.back(line)
-	r.done()
-}
-
-// done ends the response.
-func (r *reply) done() {
+	r.s.lines.reuse(line)
 	r.flush()
 	_ = r.limits.SetWriteDeadline(time.Time{}) // the connection may have another request
 }
@@ -148,15 +149,4 @@ func (r *reply) flush() {
 func (r *reply) refuse(status int, no *refusal) {
 	r.s.o.Log.Info("a message was refused", "code", no.Code, "reason", no.Text)
 	r.json(status, r.s.lines.encode(no.message(), no.ID))
-}
-
-// nothing ends a request that the client cancelled: it is answered no more.
-func (r *reply) nothing() {
-	r.mu.Lock()
-	r.end()
-	if !r.begun {
-		r.w.WriteHeader(http.StatusNoContent)
-	}
-	r.mu.Unlock()
-	r.done()
 }

@@ -30,7 +30,7 @@ type served struct {
 
 // Serve answers requests until ctx ends, or nobody can be let in any more.
 //
-// At the end of ctx new requests are refused, and healthPath says so, while those in flight
+// At the end of ctx new requests are refused, and /healthz says so, while those in flight
 // may still finish, for three quarters of Drain; then they are cancelled. Serve returns
 // within Drain and leaves behind what did not end: handlers that ignore their context.
 //
@@ -38,17 +38,35 @@ type served struct {
 // error is a [fault.Error]: Unavailable where connections could not be accepted, TimedOut
 // where requests had to be abandoned.
 func (l *HTTPListener) Serve(ctx context.Context, h Handler, o HTTPOptions) error {
-	s := &served{h: h, o: o.withDefaults(), plan: l.plan}
-	s.calls.MaxCalls, s.calls.MaxBytes = s.o.MaxRequests, 4*max(s.o.MaxBody, 16<<20)
+	o.MaxBody = positive(o.MaxBody, 16<<20)
+	o.MaxRequests = positive(o.MaxRequests, 512)
+	o.MaxConns = positive(o.MaxConns, 1000)
+	o.Header = positive(o.Header, 10*time.Second)
+	o.Pace = positive(o.Pace, 10*time.Second)
+	o.Idle = positive(o.Idle, 2*time.Minute)
+	o.Beat = positive(o.Beat, 15*time.Second)
+	o.Drain = positive(o.Drain, 4*time.Second)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Context == nil {
+		o.Context = func(ctx context.Context, _ string) context.Context { return ctx }
+	}
+	if o.Trace == nil {
+		o.Trace = func(ctx context.Context, _ http.Header) context.Context { return ctx }
+	}
+
+	s := &served{h: h, o: o, plan: l.plan}
+	s.calls.MaxCalls, s.calls.MaxBytes = o.MaxRequests, 4*max(o.MaxBody, 16<<20)
 	base, stop := context.WithCancelCause(context.WithoutCancel(ctx)) // of every request
 	defer stop(errEnding)
 	srv := &http.Server{
 		Handler:           s,
-		ReadHeaderTimeout: s.o.Header,
-		IdleTimeout:       s.o.Idle,
+		ReadHeaderTimeout: o.Header,
+		IdleTimeout:       o.Idle,
 		MaxHeaderBytes:    maxHead,
 		TLSConfig:         s.plan.tls.Clone(),
-		ErrorLog:          slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
+		ErrorLog:          slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
 			if secure, ok := conn.(*tls.Conn); ok {
@@ -62,7 +80,7 @@ func (l *HTTPListener) Serve(ctx context.Context, h Handler, o HTTPOptions) erro
 	ended := make(chan error, 1)
 	go func() {
 		limited := &connLimiter{
-			Listener: l.listener, places: make(chan struct{}, s.o.MaxConns), closed: make(chan struct{}), unauthenticated: list.New(),
+			Listener: l.listener, places: make(chan struct{}, o.MaxConns), closed: make(chan struct{}), unauthenticated: list.New(),
 		}
 		if s.plan.Secure {
 			ended <- srv.ServeTLS(limited, "", "")
@@ -80,14 +98,14 @@ func (l *HTTPListener) Serve(ctx context.Context, h Handler, o HTTPOptions) erro
 	// connections one quarter.
 	srv.SetKeepAlivesEnabled(false)
 	idle := s.calls.close()
-	grace := time.NewTimer(s.o.Drain * 3 / 4)
+	grace := time.NewTimer(o.Drain * 3 / 4)
 	defer grace.Stop()
 	select {
 	case <-idle:
 	case <-grace.C:
 	}
 	stop(errEnding)
-	last, done := context.WithTimeout(context.Background(), s.o.Drain/4)
+	last, done := context.WithTimeout(context.Background(), o.Drain/4)
 	defer done()
 	err := srv.Shutdown(last)
 	if n, _ := s.calls.state(); n > 0 {

@@ -355,7 +355,7 @@ func TestTheBytesOfAnswersAreBounded(t *testing.T) {
 }
 
 func TestAnswersOnTheirWayAreCounted(t *testing.T) {
-	r := &reply{s: &served{o: HTTPOptions{}.withDefaults()}, plain: true}
+	r := &reply{s: &served{o: HTTPOptions{Pace: 10 * time.Second}}, plain: true}
 	seen := int64(0)
 	r.w = &watchedWriter{ResponseRecorder: httptest.NewRecorder(), wrote: func() { seen = r.s.unsent.Load() }}
 	r.limits = http.NewResponseController(r.w)

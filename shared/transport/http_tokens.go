@@ -30,14 +30,6 @@ type token struct {
 
 type tokens []token
 
-func (t tokens) names() []string {
-	names := make([]string, len(t))
-	for i := range t {
-		names[i] = t[i].name
-	}
-	return names
-}
-
 // owner is the token that a client gave. Every token is compared, and all of
 // a digest, so that the time taken tells nothing.
 func (t tokens) owner(given string) (_ token, ok bool) {
@@ -53,7 +45,7 @@ func (t tokens) owner(given string) (_ token, ok bool) {
 	return t[found-1], true
 }
 
-// readTokens reads a file of tokens. Its errors tell lines, and never a token.
+// readTokens reads a file of tokens. Its errors name lines, and never a token.
 func readTokens(path string) (tokens, error) {
 	content, err := readSecret(path, "--token-file")
 	if err != nil {
@@ -76,14 +68,14 @@ func readTokens(path string) (tokens, error) {
 			}
 		}
 		if wrong != "" {
-			return nil, misconfigured(fmt.Sprintf("line %d of the token file %s %s", i+1, path, wrong),
+			return nil, fault.New(fault.Misconfigured, fmt.Sprintf("line %d of the token file %s %s", i+1, path, wrong),
 				"Write a token a line, or a name and a token; openssl rand -hex 32 makes one")
 		}
 		all = append(all, one)
 	}
 	if len(all) == 0 || len(all) > maxTokens {
-		return nil, misconfigured(fmt.Sprintf("the token file %s has %d tokens, but must have 1 to %d", path, len(all), maxTokens),
-			"Write a token a line; openssl rand -hex 32 makes one")
+		what := fmt.Sprintf("the token file %s has %d tokens, but must have 1 to %d", path, len(all), maxTokens)
+		return nil, fault.New(fault.Misconfigured, what, "Write a token a line; openssl rand -hex 32 makes one")
 	}
 	return all, nil
 }
@@ -122,7 +114,8 @@ func tokenOf(line string, place int) (_ token, wrong string) {
 // changes.
 func readSecret(path, flag string) ([]byte, error) {
 	unusable := func(why string, err error) error {
-		return misconfigured("the file "+path+" ("+flag+") "+why, "Name a file that the server's user can read and others cannot").Because(err)
+		return fault.New(fault.Misconfigured, "the file "+path+" ("+flag+") "+why,
+			"Name a file that the server's user can read and others cannot").Because(err)
 	}
 	f, err := os.Open(path)
 	if err != nil {

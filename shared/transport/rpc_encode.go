@@ -11,11 +11,33 @@ import (
 	"github.com/multiollama/mcp-server/shared/jsonx"
 )
 
-// encoder writes messages, in room that it uses again. The zero encoder is ready.
-type encoder struct{ lines buffers }
+const (
+	// answerRoom is how many bytes an answer is taken for before its length is known.
+	answerRoom = 64 << 10
 
-// back takes a line again, when nobody has it any longer.
-func (e *encoder) back(line []byte) { e.lines.put(line) }
+	// maxBuffer is the capacity of the largest line whose memory is kept for the next one.
+	maxBuffer = 4 << 20
+)
+
+// encoder writes messages as lines, into the memory of lines that were sent: the first access
+// to new memory would cost more than the encoding. The garbage collector frees what is not
+// used for long. The zero encoder is ready.
+type encoder struct{ sent sync.Pool }
+
+// buffer returns an empty slice with a capacity of n bytes at least, which may hold anything.
+func (e *encoder) buffer(n int) []byte {
+	if b, ok := e.sent.Get().(*[]byte); ok && cap(*b) >= n {
+		return (*b)[:0]
+	}
+	return make([]byte, 0, n)
+}
+
+// reuse takes a line that nobody uses any longer, not even a part of it.
+func (e *encoder) reuse(line []byte) {
+	if cap(line) <= maxBuffer {
+		e.sent.Put(&line)
+	}
+}
 
 // toolResponse is a response with the result of a tool. It has no MarshalJSON as
 // mcp.CallToolResult has, whose output encoding/json scans and copies again at every level
@@ -78,15 +100,17 @@ func (e *encoder) toolLine(r mcp.CallToolResult, id json.RawMessage) (line []byt
 		}
 	}
 	out := toolResponse{JSONRPC: mcp.JSONRPC_VERSION, ID: jsonx.Verbatim(id)}
-	out.Result.Meta, out.Result.ResultType, out.Result.Content, out.Result.IsError = r.Meta, r.ResultType, r.Content, r.IsError
-	out.Result.InputRequests, out.Result.RequestState, out.Result.StructuredContent = r.InputRequests, r.RequestState, r.StructuredContent
+	out.Result.Meta, out.Result.ResultType = r.Meta, r.ResultType
+	out.Result.Content, out.Result.IsError = r.Content, r.IsError
+	out.Result.InputRequests, out.Result.RequestState = r.InputRequests, r.RequestState
+	out.Result.StructuredContent = r.StructuredContent
 	if raw := r.RawStructuredContent; bytes.IndexByte(raw, '\n') >= 0 {
 		out.Result.StructuredContent = raw
 	} else if len(raw) > 0 {
 		out.Result.StructuredContent = jsonx.Verbatim(raw) // a megabyte is not looked at again
 	}
 	structured, _ := r.StructuredContent.(jsonx.Structured)
-	line, err = structured.Append(e.lines.get(size), &out)
+	line, err = structured.Append(e.buffer(size), &out)
 	return append(line, '\n'), err
 }
 
@@ -104,7 +128,7 @@ func marshalLine(v any) (line []byte, err error) {
 	return append(line, '\n'), err
 }
 
-// message is a refusal as JSON-RPC has it. Its id is put in by Encode.
+// message is a refusal as JSON-RPC has it. Its id is put in by encode.
 func (r *refusal) message() mcp.JSONRPCError {
 	var data any
 	if r.About != nil {
@@ -113,33 +137,7 @@ func (r *refusal) message() mcp.JSONRPCError {
 	return mcp.JSONRPCError{JSONRPC: mcp.JSONRPC_VERSION, Error: mcp.NewJSONRPCErrorDetails(r.Code, r.Text, data)}
 }
 
-// internalError tells nothing of what went wrong: that is for the log.
+// internalError does not say what went wrong: that is for the log.
 func internalError() mcp.JSONRPCError {
 	return (&refusal{Code: mcp.INTERNAL_ERROR, Text: "the server met a fault of its own"}).message()
-}
-
-// maxBuffer is the capacity of the largest buffer that is kept for the next message.
-const maxBuffer = 4 << 20
-
-// answerRoom is how many bytes an answer is taken for before its length is known.
-const answerRoom = 64 << 10
-
-// buffers keeps the memory of messages that were sent for messages to come: the first access
-// to new memory would cost more than the encoding. The garbage collector frees what is not
-// used for long. The zero buffers is ready.
-type buffers struct{ pool sync.Pool }
-
-// get returns an empty slice with a capacity of n bytes at least, which may hold anything.
-func (k *buffers) get(n int) []byte {
-	if b, ok := k.pool.Get().(*[]byte); ok && cap(*b) >= n {
-		return (*b)[:0]
-	}
-	return make([]byte, 0, n)
-}
-
-// put takes a buffer that nobody uses any longer, not even a part of it.
-func (k *buffers) put(b []byte) {
-	if cap(b) <= maxBuffer {
-		k.pool.Put(&b)
-	}
 }

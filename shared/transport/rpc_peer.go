@@ -121,33 +121,22 @@ func (n *notes) channel(send func(mcp.JSONRPCNotification)) chan<- mcp.JSONRPCNo
 	n.open.Do(func() {
 		n.queue = make(chan mcp.JSONRPCNotification, maxNotes)
 		n.over, n.flushed = make(chan struct{}), make(chan struct{})
-		go n.forward(send)
+		go func() {
+			defer close(n.flushed)
+			for {
+				select {
+				case note := <-n.queue:
+					send(note)
+				case <-n.over:
+					for len(n.queue) > 0 { // nobody else receives
+						send(<-n.queue)
+					}
+					return
+				}
+			}
+		}()
 	})
 	return n.queue
-}
-
-func (n *notes) forward(send func(mcp.JSONRPCNotification)) {
-	defer close(n.flushed)
-	for {
-		select {
-		case note := <-n.queue:
-			send(note)
-		case <-n.over:
-			n.flush(send)
-			return
-		}
-	}
-}
-
-func (n *notes) flush(send func(mcp.JSONRPCNotification)) {
-	for {
-		select {
-		case note := <-n.queue:
-			send(note)
-		default:
-			return
-		}
-	}
 }
 
 // end returns when every notification so far is sent. What comes later reaches
@@ -158,10 +147,8 @@ func (n *notes) end() {
 	}
 }
 
-// forget is End where sending may be stuck: it does not wait.
-func (n *notes) forget() { n.stop() }
-
-// stop reports whether there was anything to stop.
+// stop is end without waiting, for where sending may be stuck. It reports whether there was
+// anything to stop.
 func (n *notes) stop() bool {
 	n.open.Do(func() {})
 	if n.queue == nil {

@@ -88,7 +88,7 @@ func ServeStdio(ctx context.Context, h Handler, in io.Reader, out io.Writer, o S
 		return fault.New(fault.Unavailable, "the session could not be registered", "").Because(err)
 	}
 	defer h.UnregisterSession(context.WithoutCancel(ctx), c.session.SessionID())
-	defer c.session.notes.forget()
+	defer c.session.notes.stop()
 	defer c.turn.timer.Stop()
 	go c.read(base)
 	return c.wait(ctx)

@@ -114,7 +114,8 @@ func isInline(m message) bool {
 // admit says why a request is not worked on.
 func (c *conn) admit(work *call) *refusal {
 	if isHandshake(work.message) && c.greeted.Load() {
-		return &refusal{Code: mcp.INVALID_REQUEST, Text: "the session is initialized already; start the server again for another one", ID: work.ID}
+		text := "the session is initialized already; start the server again for another one"
+		return &refusal{Code: mcp.INVALID_REQUEST, Text: text, ID: work.ID}
 	}
 	switch err := c.calls.begin(work); err {
 	case nil:
@@ -154,7 +155,7 @@ func (c *conn) run(ctx context.Context, work *call) {
 		work.line = nil // not held while the client does not read
 		return c.calls.answer(work)
 	})
-	c.out.lines.back(line)
+	c.out.lines.reuse(line)
 	c.out.count(-size)
 }
 
