@@ -48,7 +48,7 @@ func Text(raw []byte) string {
 // unescape is the text between the quotation marks of a string. It is not ok where there is
 // anything that a string of I-JSON does not hold.
 func unescape(body []byte) (text string, ok bool) {
-	run := plain(body)
+	run := literalRun(body)
 	if run == len(body) {
 		return string(body), utf8.Valid(body)
 	}
@@ -65,7 +65,7 @@ func unescape(body []byte) (text string, ok bool) {
 		}
 		out.WriteRune(r)
 		body = body[size:]
-		run = plain(body)
+		run = literalRun(body)
 	}
 }
 

@@ -150,7 +150,7 @@ func (s *Scanner) Quoted() bool {
 	}
 	start := s.at
 	for s.at++; ; {
-		s.at += plain(s.in[s.at:])
+		s.at += literalRun(s.in[s.at:])
 		switch {
 		case s.at == len(s.in):
 			return s.fail("the arguments end within a text")
@@ -174,9 +174,9 @@ func (s *Scanner) Quoted() bool {
 	}
 }
 
-// plain is how many bytes at the start of b stand for themselves in a string: up to a
+// literalRun is how many bytes at the start of b stand for themselves in a string: up to a
 // quotation mark, a backslash or a control character. It looks at eight bytes at a time.
-func plain(b []byte) int {
+func literalRun(b []byte) int {
 	at := 0
 	for ; at+8 <= len(b); at += 8 {
 		if found := stops(binary.LittleEndian.Uint64(b[at:])); found != 0 {

@@ -54,7 +54,7 @@ func TestEveryByteIsFoundInEveryPlace(t *testing.T) {
 			if c < 0x20 || c == '"' || c == '\\' {
 				want = at
 			}
-			if got := plain(b); got != want {
+			if got := literalRun(b); got != want {
 				t.Fatalf("byte %#x at %d: %d", c, at, got)
 			}
 			if c == 0xe2 {

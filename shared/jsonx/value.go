@@ -1,8 +1,6 @@
 package jsonx
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -164,15 +162,4 @@ func (v Value) AppendCanonical(b []byte) []byte {
 		return append(b, '}')
 	}
 	return append(b, v.Raw...)
-}
-
-// onOneLine is JSON without space between its values.
-func onOneLine(raw json.RawMessage) (json.RawMessage, error) {
-	s := Scan(raw)
-	if s.Value() && s.End() && !s.spaced {
-		return raw, nil
-	}
-	var b bytes.Buffer
-	err := json.Compact(&b, raw)
-	return b.Bytes(), err
 }

@@ -112,7 +112,7 @@ var letters = [256]byte{'"': '"', '\\': '\\', '\n': 'n', '\t': 't', '\r': 'r', '
 
 // unescaped is how many bytes at the start of s are written as they are, at least: up to an
 // escape or E2, with which U+2028 and U+2029 begin, or to anything that is not ASCII where
-// not all of the text is UTF-8. It looks at eight bytes at a time, as plain does.
+// not all of the text is UTF-8. It looks at eight bytes at a time, as literalRun does.
 func unescaped(s string, valid bool) int {
 	high := uint64(0)
 	if !valid {
@@ -165,43 +165,13 @@ func (all appenders) of(t reflect.Type) appender {
 func (all appenders) make(t reflect.Type) appender {
 	switch {
 	case t == reflect.TypeFor[Verbatim]():
-		return func(w *Writer, b []byte, v reflect.Value) ([]byte, error) { return append(b, v.Bytes()...), nil }
+		return func(_ *Writer, b []byte, v reflect.Value) ([]byte, error) { return append(b, v.Bytes()...), nil }
 	case t.Kind() != reflect.Interface && t.Implements(reflect.TypeFor[json.Marshaler]()):
-		return func(w *Writer, b []byte, v reflect.Value) ([]byte, error) {
-			if v.Kind() == reflect.Pointer && v.IsNil() {
-				return append(b, "null"...), nil
-			}
-			raw, err := v.Interface().(json.Marshaler).MarshalJSON()
-			if err == nil {
-				raw, err = onOneLine(raw)
-			}
-			return append(b, raw...), err
-		}
+		return appendMarshaler
 	case t.Kind() != reflect.Interface && writesItself(t):
 		return appendOther
 	}
 	switch t.Kind() {
-	case reflect.String:
-		return func(w *Writer, b []byte, v reflect.Value) ([]byte, error) { return w.appendText(b, v.String()), nil }
-	case reflect.Bool:
-		return func(w *Writer, b []byte, v reflect.Value) ([]byte, error) {
-			return strconv.AppendBool(b, v.Bool()), nil
-		}
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return func(w *Writer, b []byte, v reflect.Value) ([]byte, error) {
-			return strconv.AppendInt(b, v.Int(), 10), nil
-		}
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return func(w *Writer, b []byte, v reflect.Value) ([]byte, error) {
-			return strconv.AppendUint(b, v.Uint(), 10), nil
-		}
-	case reflect.Float64:
-		return func(w *Writer, b []byte, v reflect.Value) ([]byte, error) {
-			if f := math.Abs(v.Float()); f == 0 || 1e-6 <= f && f < 1e21 { // others have an exponent
-				return strconv.AppendFloat(b, v.Float(), 'f', -1, 64), nil
-			}
-			return appendOther(w, b, v)
-		}
 	case reflect.Pointer:
 		return orNull(all.of(t.Elem()))
 	case reflect.Interface:
@@ -211,10 +181,11 @@ func (all appenders) make(t reflect.Type) appender {
 			return all.record(fields)
 		}
 	case reflect.Slice:
-		if t.Elem().Kind() != reflect.Uint8 {
+		switch {
+		case t.Elem().Kind() != reflect.Uint8:
 			return list(all.of(t.Elem()))
-		} else if !writesItself(t.Elem()) {
-			return func(w *Writer, b []byte, v reflect.Value) ([]byte, error) {
+		case !writesItself(t.Elem()):
+			return func(_ *Writer, b []byte, v reflect.Value) ([]byte, error) {
 				return append(base64.StdEncoding.AppendEncode(append(b, '"'), v.Bytes()), '"'), nil
 			}
 		}
@@ -223,7 +194,52 @@ func (all appenders) make(t reflect.Type) appender {
 			return table(all.of(t.Elem()))
 		}
 	}
+	if scalar := scalars[t.Kind()]; scalar != nil {
+		return scalar
+	}
 	return appendOther
+}
+
+// scalars are the appenders of kinds that have no parts.
+var scalars = map[reflect.Kind]appender{
+	reflect.String: func(w *Writer, b []byte, v reflect.Value) ([]byte, error) { return w.appendText(b, v.String()), nil },
+	reflect.Bool: func(_ *Writer, b []byte, v reflect.Value) ([]byte, error) {
+		return strconv.AppendBool(b, v.Bool()), nil
+	},
+	reflect.Int: appendInt, reflect.Int8: appendInt, reflect.Int16: appendInt, reflect.Int32: appendInt, reflect.Int64: appendInt,
+	reflect.Uint: appendUint, reflect.Uint8: appendUint, reflect.Uint16: appendUint, reflect.Uint32: appendUint,
+	reflect.Uint64: appendUint,
+	reflect.Float64: func(w *Writer, b []byte, v reflect.Value) ([]byte, error) {
+		if f := math.Abs(v.Float()); f == 0 || 1e-6 <= f && f < 1e21 { // others have an exponent
+			return strconv.AppendFloat(b, v.Float(), 'f', -1, 64), nil
+		}
+		return appendOther(w, b, v)
+	},
+}
+
+func appendInt(_ *Writer, b []byte, v reflect.Value) ([]byte, error) {
+	return strconv.AppendInt(b, v.Int(), 10), nil
+}
+
+func appendUint(_ *Writer, b []byte, v reflect.Value) ([]byte, error) {
+	return strconv.AppendUint(b, v.Uint(), 10), nil
+}
+
+// appendMarshaler appends what a value makes of itself, without space between its values.
+func appendMarshaler(_ *Writer, b []byte, v reflect.Value) ([]byte, error) {
+	if v.Kind() == reflect.Pointer && v.IsNil() {
+		return append(b, "null"...), nil
+	}
+	raw, err := v.Interface().(json.Marshaler).MarshalJSON()
+	if err != nil {
+		return b, err
+	}
+	if s := Scan(raw); s.Value() && s.End() && !s.spaced {
+		return append(b, raw...), nil
+	}
+	var compact bytes.Buffer
+	err = json.Compact(&compact, raw)
+	return append(b, compact.Bytes()...), err
 }
 
 // writesItself says that encoding/json asks a value of this type for its JSON.
@@ -317,7 +333,7 @@ func (all appenders) record(fields []Field) appender {
 	}
 }
 
-// isEmpty is what omitempty leaves out.
+// isEmpty reports whether omitempty leaves a value out.
 func isEmpty(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Array, reflect.Map, reflect.Slice, reflect.String:
@@ -328,7 +344,7 @@ func isEmpty(v reflect.Value) bool {
 	return v.IsZero()
 }
 
-// isZero is what omitzero leaves out; a type may say that itself.
+// isZero reports whether omitzero leaves a value out; a type may say that itself.
 func isZero(v reflect.Value) bool {
 	if z, ok := v.Interface().(interface{ IsZero() bool }); ok && (v.Kind() != reflect.Pointer || !v.IsNil()) {
 		return z.IsZero()

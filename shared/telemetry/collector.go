@@ -41,16 +41,20 @@ func CollectorAt(endpoint, headers string) (*Collector, error) {
 	base, err := url.Parse(endpoint)
 	switch {
 	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
-		return nil, unusable("is no address of http or https", "Write one such as http://localhost:4318")
+		return nil, fault.New(fault.Misconfigured, "the address of the OpenTelemetry collector is no address of http or https",
+			"Write one such as http://localhost:4318")
 	case base.User != nil || base.RawQuery != "" || base.Fragment != "":
-		return nil, unusable("holds more than an address", "Write it without user, query and fragment; credentials belong in OTEL_EXPORTER_OTLP_HEADERS")
+		return nil, fault.New(fault.Misconfigured, "the address of the OpenTelemetry collector holds more than an address",
+			"Write it without user, query and fragment; credentials belong in OTEL_EXPORTER_OTLP_HEADERS")
 	}
 	c := &Collector{base: base, log: slog.New(slog.DiscardHandler)}
 	if c.headers, err = headersOf(headers); err != nil {
 		return nil, err
 	}
 	if c.proxy, err = http.ProxyFromEnvironment(&http.Request{URL: base}); err != nil {
-		return nil, unusable("cannot be reached by the proxy of the environment", "Correct HTTP_PROXY or HTTPS_PROXY, or name the collector in NO_PROXY")
+		return nil, fault.New(fault.Misconfigured,
+			"the address of the OpenTelemetry collector cannot be reached by the proxy of the environment",
+			"Correct HTTP_PROXY or HTTPS_PROXY, or name the collector in NO_PROXY")
 	}
 
 	// Connecting is prepared for a process that has given up its rights: the certificates are
@@ -62,7 +66,8 @@ func CollectorAt(endpoint, headers string) (*Collector, error) {
 	if c.base.Scheme == "https" || c.next().Scheme == "https" {
 		roots, err := x509.SystemCertPool()
 		if err != nil {
-			return nil, fault.New(fault.Misconfigured, "the certificates of this machine cannot be read, and the OpenTelemetry collector is reached by https",
+			return nil, fault.New(fault.Misconfigured,
+				"the certificates of this machine cannot be read, and the OpenTelemetry collector is reached by https",
 				"Install them, or name them in SSL_CERT_FILE").Because(err)
 		}
 		t.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
@@ -71,10 +76,6 @@ func CollectorAt(endpoint, headers string) (*Collector, error) {
 		return http.ErrUseLastResponse // headers with credentials go nowhere else
 	}}
 	return c, nil
-}
-
-func unusable(what, do string) *fault.Error {
-	return fault.New(fault.Misconfigured, "the address of the OpenTelemetry collector "+what, do)
 }
 
 // tokenForm is that of the name of a header (RFC 9110, 5.6.2).
@@ -94,7 +95,8 @@ func headersOf(text string) (http.Header, error) {
 		token, _ := regexp.MatchString(tokenForm, key)
 		control := func(r rune) bool { return r < ' ' || r == 0x7f }
 		if !ok || err != nil || !token || strings.ContainsFunc(value, control) {
-			return nil, fault.New(fault.Misconfigured, "OTEL_EXPORTER_OTLP_HEADERS is no list of headers", "Write key=value,key=value, with values percent-encoded where they hold a comma")
+			return nil, fault.New(fault.Misconfigured, "OTEL_EXPORTER_OTLP_HEADERS is no list of headers",
+				"Write key=value,key=value, with values percent-encoded where they hold a comma")
 		}
 		headers.Set(key, value)
 	}
@@ -109,9 +111,18 @@ const (
 // local are the addresses of the name localhost, for which nobody is asked.
 var local = []string{"127.0.0.1", "::1"}
 
-// dial connects by TCP.
+// dial connects by TCP. It asks servers of names by TCP, too, where the process has no other
+// socket.
 func dial(ctx context.Context, _, address string) (conn net.Conn, err error) {
-	d := net.Dialer{Resolver: &net.Resolver{PreferGo: true, Dial: ask}}
+	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, server string) (net.Conn, error) {
+		var d net.Dialer
+		conn, err := d.DialContext(ctx, network, server)
+		if errors.Is(err, os.ErrPermission) {
+			return d.DialContext(ctx, "tcp", server)
+		}
+		return conn, err
+	}}
+	d := net.Dialer{Resolver: resolver}
 	d.SetMultipathTCP(false) // which a restricted process cannot
 	host, port, err := net.SplitHostPort(address)
 	if err != nil || host != "localhost" {
@@ -121,16 +132,6 @@ func dial(ctx context.Context, _, address string) (conn net.Conn, err error) {
 		if conn, err = d.DialContext(ctx, "tcp", net.JoinHostPort(at, port)); err == nil {
 			break
 		}
-	}
-	return conn, err
-}
-
-// ask connects to a server of names: by TCP where the process has no other socket.
-func ask(ctx context.Context, network, server string) (net.Conn, error) {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, network, server)
-	if errors.Is(err, os.ErrPermission) {
-		return d.DialContext(ctx, "tcp", server)
 	}
 	return conn, err
 }
@@ -192,7 +193,7 @@ func (c *Collector) Open() bool {
 
 // Try sends a message with nothing in it.
 func (c *Collector) Try(ctx context.Context) error {
-	return plain(c.post(ctx, "v1/traces", []byte(`{"resourceSpans":[]}`)))
+	return withoutURL(c.post(ctx, "v1/traces", []byte(`{"resourceSpans":[]}`)))
 }
 
 // refused is an answer of the collector, and whether trying again makes sense
@@ -238,29 +239,30 @@ func (c *Collector) deliver(ctx context.Context, path string, message any, again
 		if answer, ok := errors.AsType[refused](err); ok && !answer.again {
 			break
 		}
-		c.told(err)
+		c.report(err)
 		select {
 		case <-time.After(pause):
 			err = c.post(ctx, path, body)
 		case <-ctx.Done():
 		}
 	}
-	c.told(err)
+	c.report(err)
 }
 
-// told logs the first failure, and that it is over.
-func (c *Collector) told(err error) {
+// report logs the first failure, and that it is over.
+func (c *Collector) report(err error) {
 	was := c.away.Swap(err != nil)
 	switch {
 	case err != nil && !was:
-		c.log.Warn("the OpenTelemetry collector cannot be reached; calls go on, and what does not fit into memory meanwhile is dropped", "endpoint", c.String(), "error", plain(err))
+		c.log.Warn("the OpenTelemetry collector cannot be reached; calls go on, and what does not fit into memory meanwhile is dropped",
+			"endpoint", c.String(), "error", withoutURL(err))
 	case err == nil && was:
 		c.log.Warn("the OpenTelemetry collector can be reached again", "endpoint", c.String())
 	}
 }
 
-// plain is err without the address that is told beside it.
-func plain(err error) error {
+// withoutURL is err without the address, which is logged beside it.
+func withoutURL(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
 	}

@@ -31,7 +31,6 @@ const (
 type operation struct {
 	of                    *Telemetry
 	span                  trace.Span
-	ctx                   context.Context
 	started               time.Time
 	method, tool, version string
 	outcome, code         string
@@ -58,8 +57,8 @@ func (t *Telemetry) Start(ctx context.Context, name string, kind tracing.SpanKin
 	if ambient, ok := ctx.Value(ambientKey{}).(trace.SpanContext); ok {
 		options = append(options, trace.WithLinks(trace.Link{SpanContext: ambient}))
 	}
-	o.ctx, o.span = t.tracer.Start(ctx, o.method, options...)
-	return tracing.ContextWithSpan(o.ctx, o), o
+	ctx, o.span = t.tracer.Start(ctx, o.method, options...)
+	return tracing.ContextWithSpan(ctx, o), o
 }
 
 // within is a part of a request that is no span of its own.
@@ -83,15 +82,15 @@ func (o *operation) SetAttributes(attrs ...tracing.Attribute) {
 	}
 }
 
-// RecordError drops the error: its words may be anybody's.
+// RecordError drops the error: its text may come from anybody.
 func (o *operation) RecordError(error) { o.failed = true }
 
-// SetStatus drops the words.
+// SetStatus drops the text.
 func (o *operation) SetStatus(code tracing.StatusCode, _ string) {
 	o.failed = o.failed || code == tracing.StatusError
 }
 
-// End tells the span and its metrics.
+// End ends the span and records its metrics.
 func (o *operation) End() {
 	now := time.Now()
 	kind := ""
@@ -122,11 +121,12 @@ func (o *operation) End() {
 	add(outcomeKey, o.outcome)
 	add(codeKey, o.code)
 
+	ctx := context.Background() // the SDK takes only exemplars from it, and there are none here
 	if o.tool != "" {
 		o.span.SetName(o.method + " " + o.tool)
-		o.of.content.Add(o.ctx, o.bytes, metric.WithAttributes(attribute.String("gen_ai.tool.name", o.tool)))
+		o.of.content.Add(ctx, o.bytes, metric.WithAttributes(attribute.String("gen_ai.tool.name", o.tool)))
 	}
-	o.of.duration.Record(o.ctx, now.Sub(o.started).Seconds(), metric.WithAttributes(attrs...))
+	o.of.duration.Record(ctx, now.Sub(o.started).Seconds(), metric.WithAttributes(attrs...))
 	if o.failed {
 		o.span.SetStatus(codes.Error, "")
 	}
@@ -134,7 +134,7 @@ func (o *operation) End() {
 	o.span.End(trace.WithTimestamp(now))
 }
 
-// other is the word of OpenTelemetry for what has no name of its own.
+// other is what OpenTelemetry calls what has no name of its own.
 const other = "_OTHER"
 
 // methodOf is the name of a method that there is: a client can send any other word.

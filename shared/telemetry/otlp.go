@@ -69,45 +69,51 @@ func flagsOf(c, of trace.SpanContext) uint32 {
 	return flags
 }
 
-// metricsOf is all metrics of one resource, of the two kinds that this package makes.
+// metricsOf is all metrics of one resource.
 func metricsOf(all *metricdata.ResourceMetrics) message {
 	scopes := make([]message, len(all.ScopeMetrics))
 	for i, s := range all.ScopeMetrics {
 		metrics := make([]message, len(s.Metrics))
 		for j, m := range s.Metrics {
 			metrics[j] = message{"name": m.Name, "description": m.Description, "unit": m.Unit}
-			points := []message{}
-			switch d := m.Data.(type) {
-			case metricdata.Histogram[float64]:
-				for _, p := range d.DataPoints {
-					point := pointOf(p.Attributes, p.StartTime, p.Time)
-					point["count"], point["sum"], point["explicitBounds"] = strconv.FormatUint(p.Count, 10), p.Sum, p.Bounds
-					buckets := make([]string, len(p.BucketCounts))
-					for k, n := range p.BucketCounts {
-						buckets[k] = strconv.FormatUint(n, 10)
-					}
-					point["bucketCounts"] = buckets
-					if least, ok := p.Min.Value(); ok {
-						point["min"] = least
-					}
-					if most, ok := p.Max.Value(); ok {
-						point["max"] = most
-					}
-					points = append(points, point)
-				}
-				metrics[j]["histogram"] = message{"aggregationTemporality": cumulative, "dataPoints": points}
-			case metricdata.Sum[int64]:
-				for _, p := range d.DataPoints {
-					point := pointOf(p.Attributes, p.StartTime, p.Time)
-					point["asInt"] = strconv.FormatInt(p.Value, 10)
-					points = append(points, point)
-				}
-				metrics[j]["sum"] = message{"aggregationTemporality": cumulative, "isMonotonic": d.IsMonotonic, "dataPoints": points}
-			}
+			kind, data := dataOf(m.Data)
+			metrics[j][kind] = data
 		}
 		scopes[i] = message{"scope": scopeOf(s.Scope), "metrics": metrics}
 	}
 	return message{"resourceMetrics": []message{{"resource": resourceOf(all.Resource), "scopeMetrics": scopes}}}
+}
+
+// dataOf is the data of a metric of the two kinds that this package makes, and the name of
+// the kind.
+func dataOf(data metricdata.Aggregation) (kind string, _ message) {
+	points := []message{}
+	if d, ok := data.(metricdata.Sum[int64]); ok {
+		for _, p := range d.DataPoints {
+			point := pointOf(p.Attributes, p.StartTime, p.Time)
+			point["asInt"] = strconv.FormatInt(p.Value, 10)
+			points = append(points, point)
+		}
+		return "sum", message{"aggregationTemporality": cumulative, "isMonotonic": d.IsMonotonic, "dataPoints": points}
+	}
+	d, _ := data.(metricdata.Histogram[float64])
+	for _, p := range d.DataPoints {
+		point := pointOf(p.Attributes, p.StartTime, p.Time)
+		point["count"], point["sum"], point["explicitBounds"] = strconv.FormatUint(p.Count, 10), p.Sum, p.Bounds
+		buckets := make([]string, len(p.BucketCounts))
+		for i, n := range p.BucketCounts {
+			buckets[i] = strconv.FormatUint(n, 10)
+		}
+		point["bucketCounts"] = buckets
+		if least, ok := p.Min.Value(); ok {
+			point["min"] = least
+		}
+		if most, ok := p.Max.Value(); ok {
+			point["max"] = most
+		}
+		points = append(points, point)
+	}
+	return "histogram", message{"aggregationTemporality": cumulative, "dataPoints": points}
 }
 
 // pointOf is what a point of either kind has.

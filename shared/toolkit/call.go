@@ -90,17 +90,74 @@ func Under(ctx context.Context, rule string) {
 func Text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // call takes a tool call all the way. A failure is a result; the error beside it says which.
-func (s *Server) call(ctx context.Context, t *Tool, raw json.RawMessage, more extra) (*mcp.CallToolResult, error) {
+func (s *Server) call(ctx context.Context, t *Tool, raw json.RawMessage, more extra) (result *mcp.CallToolResult, err error) {
 	c := s.open(ctx, t.Name, t.Effect, raw, t.quiet)
 	c.sent.token = more.token
-	out, err := c.attempt(ctx, t, more.again)
-	if err = c.end(out, err); err != nil {
-		return s.refusal(err, c.id), err
+	var out outcome
+	defer func() {
+		if r := recover(); r != nil {
+			err = panicked(r)
+		}
+		err = c.end(out, err)
+		switch {
+		case err != nil:
+			result = s.refusal(err, c.id)
+		case out.pause != nil:
+			result = out.pause.result()
+		default:
+			result = s.result(out)
+		}
+	}()
+
+	if err := c.limit(); err != nil {
+		return nil, err
 	}
-	if out.pause != nil {
-		return out.pause.result(), nil
+	if c.malformed != nil {
+		return nil, c.malformed
 	}
-	return s.result(out), nil
+	ready, err := t.prepare(c.args)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range ready.paths {
+		c.event.Paths = append(c.event.Paths, s.config.Locate(path))
+	}
+
+	// The answer to a question of an earlier call counts before anything of this one runs. A
+	// state that is not exactly what was given out for this call is refused, whether or not
+	// the tool would ask.
+	if again := more.again; server.IsModernRequest(ctx) && again.RequestState != "" {
+		st, err := s.states.take(s.config.Clock(), again.RequestState, c.identity())
+		if err != nil {
+			c.event.Rule = "confirm:state"
+			return nil, err
+		}
+		for _, question := range st.agreed {
+			c.replies.keep(question, reply{answer: agreed})
+		}
+		c.replies.keep(st.asked, replyOf(server.ElicitationResponse(again.InputResponses, questionKey)))
+	}
+
+	// The intent of what writes or runs is recorded. Where the record is required and
+	// fails, nothing is started.
+	if c.effect != Reads {
+		e := c.event
+		e.Outcome, e.Time = "begin", c.started
+		if err := c.record(e); err != nil {
+			return nil, err
+		}
+	}
+
+	c.ran = true
+	if session, ok := server.ClientSessionFromContext(ctx).(waiter); ok && c.effect == Runs {
+		session.Waits()
+	}
+	defer c.sent.close()
+	out, err = ready.run(context.WithValue(ctx, callKey{}, c))
+	if p, ok := errors.AsType[*pause](err); ok {
+		out, err = outcome{pause: p}, nil
+	}
+	return nil, err
 }
 
 // open starts the record of a call. In quiet are the parameters whose values are not recorded.
@@ -142,54 +199,8 @@ func (s *Server) open(ctx context.Context, name string, effect Effect, raw json.
 	return c
 }
 
-// attempt is everything between the two events that a client can be refused by.
-func (c *call) attempt(ctx context.Context, t *Tool, again mcp.MultiRoundTripParams) (out outcome, err error) {
-	defer caught(&err)
-	if err := c.limit(); err != nil {
-		return out, err
-	}
-	if c.malformed != nil {
-		return out, c.malformed
-	}
-	ready, err := t.prepare(c.args)
-	if err != nil {
-		return out, err
-	}
-	for _, path := range ready.paths {
-		c.event.Paths = append(c.event.Paths, c.server.config.Locate(path))
-	}
-	if err := c.resume(ctx, again); err != nil {
-		return out, err
-	}
-
-	// The intent of what writes or runs is recorded. Where the record is required and
-	// fails, nothing is started.
-	if c.effect != Reads {
-		e := c.event
-		e.Outcome, e.Time = "begin", c.started
-		if err := c.record(e); err != nil {
-			return out, err
-		}
-	}
-
-	c.ran = true
-	if session, ok := server.ClientSessionFromContext(ctx).(waiter); ok && c.effect == Runs {
-		session.Waits()
-	}
-	defer c.sent.close()
-	out, err = ready.run(context.WithValue(ctx, callKey{}, c))
-	if p, ok := errors.AsType[*pause](err); ok {
-		return outcome{pause: p}, nil
-	}
-	return out, err
-}
-
-// caught makes an error of a panic, with the stack as its cause.
-func caught(err *error) {
-	if r := recover(); r != nil {
-		*err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
-	}
-}
+// panicked is the error of a call whose function panicked, with the stack as its cause.
+func panicked(r any) error { return fmt.Errorf("panic: %v\n%s", r, debug.Stack()) }
 
 // limit refuses a call that is one too many for its client.
 func (c *call) limit() error {
@@ -200,9 +211,9 @@ func (c *call) limit() error {
 	return err
 }
 
-// end records how the call ended, and returns the error to tell, one of the table. Where the
-// record is required and fails, what was read is withheld; what was written or run has
-// happened, and is told.
+// end records how the call ended, and returns its error as one of the table. Where the record
+// is required and fails, what was read is withheld; what was written or run has happened, and
+// is reported.
 func (c *call) end(out outcome, err error) error {
 	e := c.event
 	now := c.server.config.Clock()

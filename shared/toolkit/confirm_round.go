@@ -1,7 +1,6 @@
 package toolkit
 
 import (
-	"context"
 	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -43,25 +42,6 @@ func (*pause) Error() string { return "a person has to be asked first" }
 // result is the question as the result of the call.
 func (p *pause) result() *mcp.CallToolResult {
 	return server.NewInputRequestBuilder(p.state).Elicit(questionKey, p.question.form()).ToolResult()
-}
-
-// resume takes the answer that a call brings, before anything of it runs. A state that
-// is not exactly what was given out for this call is refused, whether or not the tool
-// would ask.
-func (c *call) resume(ctx context.Context, again mcp.MultiRoundTripParams) error {
-	if !server.IsModernRequest(ctx) || again.RequestState == "" {
-		return nil
-	}
-	st, err := c.server.states.take(c.server.config.Clock(), again.RequestState, c.identity())
-	if err != nil {
-		c.event.Rule = "confirm:state"
-		return err
-	}
-	for _, question := range st.agreed {
-		c.replies.keep(question, reply{answer: agreed})
-	}
-	c.replies.keep(st.asked, replyOf(server.ElicitationResponse(again.InputResponses, questionKey)))
-	return nil
 }
 
 // identity is what a state is bound to: the client whose calls count together (over HTTP,

@@ -83,16 +83,20 @@ func (s *states) seal(now time.Time, patience time.Duration, st state) (string, 
 	return base64.RawURLEncoding.EncodeToString(append(raw, s.mac(raw)...)), nil
 }
 
+// askAgain is what a client does whose state does not count.
+const askAgain = "Call again without a request state; the person is then asked about this call"
+
 // take gives the state back its meaning, once, for the same call, and in time.
 func (s *states) take(now time.Time, sealed string, call digest) (state, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(sealed)
 	whole := len(raw) - sha256.Size
 	if err != nil || whole < agreedAt || (whole-agreedAt)%sha256.Size != 0 || !hmac.Equal(raw[whole:], s.mac(raw[:whole])) {
-		return state{}, badState("the request state was not made by this server, or was changed").Because(errForged)
+		return state{}, fault.New(fault.Forbidden, "the request state was not made by this server, or was changed", askAgain).Because(errForged)
 	}
 	raw = raw[:whole]
 	if digest(raw[callAt:askedAt]) != call {
-		return state{}, badState("the request state is that of another call: the client, the tool or its arguments are not the same")
+		what := "the request state is that of another call: the client, the tool or its arguments are not the same"
+		return state{}, fault.New(fault.Forbidden, what, askAgain)
 	}
 	if end := int64(binary.BigEndian.Uint64(raw[endAt:callAt])); now.UnixMilli() >= end {
 		do := "Call again without a request state; the person is asked anew"
@@ -103,7 +107,7 @@ func (s *states) take(now time.Time, sealed string, call digest) (state, error) 
 	delete(s.open, number(raw[:endAt]))
 	s.mu.Unlock()
 	if !open {
-		return state{}, badState("the request state has been used already")
+		return state{}, fault.New(fault.Forbidden, "the request state has been used already", askAgain)
 	}
 	st := state{call: call, asked: digest(raw[askedAt:agreedAt])}
 	for rest := raw[agreedAt:]; len(rest) > 0; rest = rest[sha256.Size:] {
@@ -116,8 +120,4 @@ func (s *states) mac(raw []byte) []byte {
 	h := hmac.New(sha256.New, s.key[:])
 	h.Write(raw)
 	return h.Sum(nil)
-}
-
-func badState(what string) *fault.Error {
-	return fault.New(fault.Forbidden, what, "Call again without a request state; the person is then asked about this call")
 }

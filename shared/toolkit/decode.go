@@ -55,10 +55,12 @@ func readArguments(raw json.RawMessage) (jsonx.Value, error) {
 		return v, fault.New(fault.ParamMalformed, wrong.Error(), "Send the arguments as one JSON object").With("byte", wrong.Byte)
 	}
 	if v.Kind != jsonx.Object && v.Kind != jsonx.Null {
-		return v, fault.New(fault.ParamMalformed, "the arguments are "+kindWords[v.Kind]+", not an object", "Send the parameters by name in one JSON object")
+		return v, fault.New(fault.ParamMalformed, "the arguments are "+kindWords[v.Kind]+", not an object",
+			"Send the parameters by name in one JSON object")
 	}
 	if path, found := duplicate(v); found {
-		return v, fault.New(fault.ParamMalformed, fmt.Sprintf("%s stands twice in the arguments", quote(path)), "Give every name once").With("duplicate", path)
+		return v, fault.New(fault.ParamMalformed, quote(path)+" stands twice in the arguments", "Give every name once").
+			With("duplicate", path)
 	}
 	return v, nil
 }
@@ -96,6 +98,7 @@ func duplicate(v jsonx.Value) (path string, found bool) {
 func (s *shape) record(v jsonx.Value, into reflect.Value, at where) error {
 	// Names that are wrong come before those that are missing, so that a misspelt parameter is
 	// told as such and not as the missing one.
+	absent := func(v jsonx.Value) bool { return v.Kind == 0 || v.Kind == jsonx.Null }
 	known := make([]string, len(s.fields))
 	given := make([]jsonx.Value, len(s.fields))
 	for i := range s.fields {
@@ -106,13 +109,11 @@ func (s *shape) record(v jsonx.Value, into reflect.Value, at where) error {
 		if i < 0 {
 			return unknown(kid.Name, known, at)
 		}
-		if kid.Kind != jsonx.Null { // null is as good as absent
-			given[i] = kid
-		}
+		given[i] = kid
 	}
 	var missing []string
 	for i := range s.fields {
-		if f := &s.fields[i]; !f.omit && given[i].Kind == 0 {
+		if f := &s.fields[i]; !f.omit && absent(given[i]) {
 			missing = append(missing, (&where{outer: &at, name: f.Name}).String())
 		}
 	}
@@ -128,7 +129,7 @@ func (s *shape) record(v jsonx.Value, into reflect.Value, at where) error {
 	s.defaults(into)
 	for i := range s.fields {
 		f := &s.fields[i]
-		if given[i].Kind == 0 {
+		if absent(given[i]) {
 			continue
 		}
 		target := into.FieldByIndex(f.Index)
@@ -172,30 +173,22 @@ func unknown(given string, known []string, at where) error {
 // decode reads a parameter's value and checks it against the parameter's tags.
 func (f *field) decode(v jsonx.Value, into reflect.Value, at where) error {
 	if err := f.shape.decode(v, into, at); err != nil {
-		if e := fault.From(err); e.Code == fault.ParamInvalid {
-			return f.rangeTold(e)
-		}
-		return err
+		return f.withRange(err)
 	}
 	switch f.form {
-	case whole, real:
-		number := 0.0
-		if f.form == whole {
-			number = float64(into.Int())
-		} else {
-			number = into.Float()
-		}
-		if f.low.text != "" && number < f.low.value || f.high.text != "" && number > f.high.value {
-			return f.rangeTold(tooLarge(v, at))
-		}
+	case whole:
+		return f.inRange(float64(into.Int()), v, at)
+	case real:
+		return f.inRange(into.Float(), v, at)
 	case text:
 		return f.among(into.String(), at)
 	case list:
 		if n := into.Len(); n < f.minItems || f.maxItems > 0 && n > f.maxItems {
 			words := fmt.Sprintf("%d to %d", f.minItems, f.maxItems)
-			if f.maxItems == 0 {
+			switch {
+			case f.maxItems == 0:
 				words = fmt.Sprintf("at least %d", f.minItems)
-			} else if f.minItems == 0 {
+			case f.minItems == 0:
 				words = fmt.Sprintf("at most %d", f.maxItems)
 			}
 			what := fmt.Sprintf("the list %s has %d values, but must have %s", quote(at.String()), n, words)
@@ -213,7 +206,8 @@ func (f *field) decode(v jsonx.Value, into reflect.Value, at where) error {
 // decode reads a value of this shape.
 func (s *shape) decode(v jsonx.Value, into reflect.Value, at where) error {
 	if wanted := [...]jsonx.Kind{
-		text: jsonx.String, flag: jsonx.Bool, whole: jsonx.Number, real: jsonx.Number, list: jsonx.List, record: jsonx.Object, table: jsonx.Object,
+		text: jsonx.String, flag: jsonx.Bool, whole: jsonx.Number, real: jsonx.Number,
+		list: jsonx.List, record: jsonx.Object, table: jsonx.Object,
 	}; v.Kind != wanted[s.form] {
 		return s.wrongType(v, at)
 	}
@@ -273,28 +267,36 @@ func (s *shape) wholeNumber(v jsonx.Value, into reflect.Value, at where) error {
 	return nil
 }
 
-func tooLarge(v jsonx.Value, at where) *fault.Error {
+func tooLarge(v jsonx.Value, at where) error {
 	what := fmt.Sprintf("the parameter %s is %s, which is out of range", quote(at.String()), valueWords(v, at.quiet))
 	return fault.New(fault.ParamInvalid, what, "Send a number nearer to zero").With("parameter", at.String())
 }
 
-// rangeTold adds the range to an error about it.
-func (f *field) rangeTold(e *fault.Error) error {
-	words := rangeWords(f.low.text, f.high.text)
-	if words == "" {
-		return e
+func (f *field) inRange(number float64, v jsonx.Value, at where) error {
+	if f.low.text != "" && number < f.low.value || f.high.text != "" && number > f.high.value {
+		return f.withRange(tooLarge(v, at))
 	}
-	c := *e
-	c.Msg = strings.TrimSuffix(c.Msg, ", which is out of range") + ", but must be " + words
-	c.Do = "Send a number that is " + words
-	out := &c
+	return nil
+}
+
+// withRange adds the range of the parameter to an error about it.
+func (f *field) withRange(err error) error {
+	words := rangeWords(f.low.text, f.high.text)
+	e := fault.From(err)
+	if words == "" || e.Code != fault.ParamInvalid {
+		return err
+	}
+	ranged := *e
+	ranged.Msg = strings.TrimSuffix(e.Msg, ", which is out of range") + ", but must be " + words
+	ranged.Do = "Send a number that is " + words
+	e = &ranged
 	if f.low.text != "" {
-		out = out.With("min", f.low.value)
+		e = e.With("min", f.low.value)
 	}
 	if f.high.text != "" {
-		out = out.With("max", f.high.value)
+		e = e.With("max", f.high.value)
 	}
-	return out
+	return e
 }
 
 func rangeWords(low, high string) string {
@@ -346,7 +348,10 @@ func (s *shape) wrongType(v jsonx.Value, at where) error {
 
 // wanted is the shape in the words of an error message.
 func (s *shape) wanted() string {
-	return [...]string{text: "text", flag: "true or false", whole: "a whole number", real: "a number", list: "a list", record: "an object", table: "an object"}[s.form]
+	return [...]string{
+		text: "text", flag: "true or false", whole: "a whole number", real: "a number",
+		list: "a list", record: "an object", table: "an object",
+	}[s.form]
 }
 
 // kindWords are kinds in the words of an error message.

@@ -21,8 +21,15 @@ type Param struct {
 // Params lists the tool's parameters in the order of the table.
 func (t Tool) Params() []Param { return t.in.params("") }
 
-// Results lists what a success holds in structuredContent.
-func (t Tool) Results() []Param { return append([]Param(nil), t.results...) }
+// Results lists the outermost values that a success holds in structuredContent; what is in
+// them is in the schema.
+func (t Tool) Results() []Param {
+	var all []Param
+	for _, m := range members(t.result) {
+		all = append(all, Param{Name: m.Name, Type: resultType(m.Type), Doc: m.Tag.Get("doc"), Required: !m.OmitEmpty && !m.OmitZero})
+	}
+	return all
+}
 
 func (s *shape) params(before string) []Param {
 	var all []Param
@@ -38,16 +45,6 @@ func (s *shape) params(before string) []Param {
 		case f.form == list:
 			all = append(all, f.elem.params(before+f.Name+"[].")...)
 		}
-	}
-	return all
-}
-
-// resultParams describes a result's outermost values; what lies deeper is in
-// the schema.
-func resultParams(t reflect.Type) []Param {
-	var all []Param
-	for _, m := range members(t) {
-		all = append(all, Param{Name: m.Name, Type: resultType(m.Type), Doc: m.Tag.Get("doc"), Required: !m.OmitEmpty && !m.OmitZero})
 	}
 	return all
 }

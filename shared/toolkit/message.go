@@ -154,7 +154,7 @@ func (s *Server) noteErrors() *server.Hooks {
 		if known, ok := errors.AsType[*fault.Error](err); ok {
 			code = known.Code
 		} else if m != nil && errors.Is(err, server.ErrToolNotFound) {
-			code = s.config.Vocabulary.absent(plainText(m.name)).Code
+			code = fault.From(s.config.Vocabulary.absent(plainText(m.name))).Code
 		}
 		tracing.SpanFromContext(ctx).SetAttributes(tracing.String(TracedCode, string(code)))
 	})
@@ -178,7 +178,7 @@ func (s *Server) reword(ctx context.Context, m *message, answer mcp.JSONRPCMessa
 	case errors.Is(m.err, server.ErrToolNotFound):
 		name := plainText(m.name)
 		s.refuseUnknown(ctx, name, m.args)
-		known = s.config.Vocabulary.absent(name)
+		known = fault.From(s.config.Vocabulary.absent(name))
 		maps.Copy(data, known.Details)
 	case errors.Is(m.err, server.ErrResourceNotFound):
 		uri := plainText(m.uri)

@@ -157,23 +157,27 @@ func fieldOf(m jsonx.Field, within []reflect.Type) field {
 		}
 	}
 
-	// A default is read as a client would send it, and held to the other tags.
 	if s, given := m.Tag.Lookup("default"); given {
-		f.check(f.omit, "a default means optional: add omitempty")
-		f.check(!f.pointer, "a pointer has no default: nil says that it was not given")
-		f.check(f.form <= real, "only scalars have a default")
-		raw := s
-		if f.form == text {
-			raw = string(mustJSON(s))
-		}
-		v, err := jsonx.Parse([]byte(raw))
-		f.check(err == nil, "its default is not "+f.wanted())
-		f.fallback, f.fallbackText = reflect.New(f.typ).Elem(), s
-		if err := f.decode(v, f.fallback, where{name: f.Name}); err != nil {
-			panic(fmt.Sprintf("parameter %q: its default is refused: %v", f.Name, err))
-		}
+		f.setDefault(s)
 	}
 	return f
+}
+
+// setDefault reads a default as a client would send it, and checks it against the other tags.
+func (f *field) setDefault(s string) {
+	f.check(f.omit, "a default means optional: add omitempty")
+	f.check(!f.pointer, "a pointer has no default: nil says that it was not given")
+	f.check(f.form <= real, "only scalars have a default")
+	raw := s
+	if f.form == text {
+		raw = string(mustJSON(s))
+	}
+	v, err := jsonx.Parse([]byte(raw))
+	f.check(err == nil, "its default is not "+f.wanted())
+	f.fallback, f.fallbackText = reflect.New(f.typ).Elem(), s
+	if err := f.decode(v, f.fallback, where{name: f.Name}); err != nil {
+		panic(fmt.Sprintf("parameter %q: its default is refused: %v", f.Name, err))
+	}
 }
 
 // check panics with the field's name when a tag contradicts its type.

@@ -78,7 +78,9 @@ type completer struct{ server *Server }
 var _ server.ResourceCompletionProvider = completer{}
 
 // CompleteResourceArgument is what mcp-go calls for completion/complete.
-func (c completer) CompleteResourceArgument(ctx context.Context, uri string, arg mcp.CompleteArgument, _ mcp.CompleteContext) (*mcp.Completion, error) {
+func (c completer) CompleteResourceArgument(
+	ctx context.Context, uri string, arg mcp.CompleteArgument, _ mcp.CompleteContext,
+) (*mcp.Completion, error) {
 	r := c.server.config.Resources
 	if uri != r.URITemplate {
 		return nil, fault.New(fault.NotFound, "there is no resource template "+quote(uri), "The template is "+r.URITemplate)
@@ -99,16 +101,22 @@ func (c completer) CompleteResourceArgument(ctx context.Context, uri string, arg
 
 // reading is the way of everything that reads and is no tool. What it wants is recorded as an
 // argument; run returns how many bytes it read.
-func (s *Server) reading(ctx context.Context, method mcp.MCPMethod, key, value string, run func(context.Context) (int64, error)) error {
+func (s *Server) reading(
+	ctx context.Context, method mcp.MCPMethod, key, value string, run func(context.Context) (int64, error),
+) (err error) {
 	c := s.open(ctx, string(method), Reads, mustJSON(map[string]string{key: value}), nil)
 	c.event.Paths = []string{s.config.Locate(value)}
-	size, err := func() (size int64, err error) {
-		defer caught(&err)
-		if err := c.limit(); err != nil {
-			return 0, err
+	size := int64(0)
+	defer func() {
+		if r := recover(); r != nil {
+			err = panicked(r)
 		}
-		c.ran = true
-		return run(context.WithValue(ctx, callKey{}, c))
+		err = c.end(outcome{bytes: size}, err)
 	}()
-	return c.end(outcome{bytes: size}, err)
+	if err := c.limit(); err != nil {
+		return err
+	}
+	c.ran = true
+	size, err = run(context.WithValue(ctx, callKey{}, c))
+	return err
 }

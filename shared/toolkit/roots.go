@@ -25,9 +25,38 @@ func ClientRoots(ctx context.Context) (roots []string, ok bool, err error) {
 	if c == nil || !named || server.IsModernRequest(ctx) || session.GetClientCapabilities().Roots == nil {
 		return nil, false, nil
 	}
-	roots, err = c.server.rootsOf(c.session).get(ctx, c.server.mcp)
-	if err != nil {
+	failed := func(err error) ([]string, bool, error) {
 		return nil, false, fault.New(fault.Unavailable, "the client did not list its roots", "Try again").Because(err)
+	}
+	r := c.server.rootsOf(c.session)
+	select {
+	case r.asking <- struct{}{}:
+		defer func() { <-r.asking }()
+	case <-ctx.Done():
+		return failed(context.Cause(ctx))
+	}
+	r.mu.Lock()
+	roots, known, before := r.roots, r.known, r.changes
+	r.mu.Unlock()
+	if known {
+		return slices.Clone(roots), true, nil
+	}
+
+	ctx, cancel := context.WithTimeout(ctx, rootsPatience)
+	defer cancel()
+	result, err := c.server.mcp.RequestRoots(ctx, mcp.ListRootsRequest{})
+	if err != nil {
+		return failed(err)
+	}
+	roots = make([]string, len(result.Roots))
+	for i, root := range result.Roots {
+		roots[i] = root.URI
+	}
+
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.changes == before { // they did not change while the answer was on its way
+		r.roots, r.known = roots, true
 	}
 	return slices.Clone(roots), true, nil
 }
@@ -45,40 +74,6 @@ type sessionRoots struct {
 func (s *Server) rootsOf(session string) *sessionRoots {
 	r, _ := s.roots.LoadOrStore(session, &sessionRoots{asking: make(chan struct{}, 1)})
 	return r.(*sessionRoots)
-}
-
-// get is the answer; the client is asked where it is not known.
-func (r *sessionRoots) get(ctx context.Context, client *server.MCPServer) ([]string, error) {
-	select {
-	case r.asking <- struct{}{}:
-		defer func() { <-r.asking }()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-	r.mu.Lock()
-	roots, known, before := r.roots, r.known, r.changes
-	r.mu.Unlock()
-	if known {
-		return roots, nil
-	}
-
-	ctx, cancel := context.WithTimeout(ctx, rootsPatience)
-	defer cancel()
-	result, err := client.RequestRoots(ctx, mcp.ListRootsRequest{})
-	if err != nil {
-		return nil, err
-	}
-	roots = make([]string, len(result.Roots))
-	for i, root := range result.Roots {
-		roots[i] = root.URI
-	}
-
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.changes == before { // they did not change while the answer was on its way
-		r.roots, r.known = roots, true
-	}
-	return roots, nil
 }
 
 // rootsChanged handles notifications/roots/list_changed.

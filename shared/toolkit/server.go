@@ -85,7 +85,9 @@ func NewServer(c Config) (*Server, error) {
 	}
 	c.Vocabulary.Tools = slices.Clone(c.Vocabulary.Tools)
 	s := &Server{
-		config: c, limits: &limits{rate: c.Rate, sessions: map[string]*rate.Limiter{}}, states: &states{open: map[number]time.Time{}}, pid: os.Getpid(),
+		config: c, pid: os.Getpid(),
+		limits: &limits{rate: c.Rate, sessions: map[string]*rate.Limiter{}},
+		states: &states{open: map[number]time.Time{}},
 	}
 	rand.Read(s.states.key[:]) // never fails (crypto/rand)
 
@@ -95,7 +97,8 @@ func NewServer(c Config) (*Server, error) {
 	if c.Tracing != nil {
 		options = append(options, server.WithTracer(c.Tracing), server.WithPropagator(c.Tracing), server.WithMetaPropagator(c.Tracing))
 	}
-	options = append(options, server.WithTitle(c.Title), server.WithInstructions(c.Instructions), server.WithToolCapabilities(false), server.WithHooks(s.noteErrors()))
+	options = append(options, server.WithTitle(c.Title), server.WithInstructions(c.Instructions),
+		server.WithToolCapabilities(false), server.WithHooks(s.noteErrors()))
 	if r := c.Resources; r != nil {
 		options = append(options, server.WithResourceCapabilities(r.Watch != nil, false))
 		if r.Complete != nil {

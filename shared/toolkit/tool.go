@@ -60,7 +60,7 @@ type Tool struct {
 	in      shape
 	input   json.RawMessage
 	output  json.RawMessage
-	results []Param
+	result  reflect.Type
 	quiet   map[string]bool
 	prepare func(jsonx.Value) (prepared, error)
 }
@@ -91,12 +91,12 @@ func New[In, Out any](s Spec, fn func(context.Context, In) (Out, error)) Tool {
 	quiet := map[string]bool{}
 	plan.quietNames(quiet)
 	return Tool{
-		Spec:    s,
-		in:      plan,
-		input:   mustJSON(plan.inputSchema()),
-		output:  mustJSON(outputSchema(out)),
-		results: resultParams(out),
-		quiet:   quiet,
+		Spec:   s,
+		in:     plan,
+		input:  mustJSON(plan.inputSchema()),
+		output: mustJSON(outputSchema(out)),
+		result: out,
+		quiet:  quiet,
 		prepare: func(given jsonx.Value) (prepared, error) {
 			var args In
 			if err := plan.record(given, reflect.ValueOf(&args).Elem(), where{}); err != nil {

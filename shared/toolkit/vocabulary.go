@@ -71,7 +71,7 @@ func (v Vocabulary) find(name string) (*Tool, bool) {
 
 // absent says why there is no tool of that name: it is not granted, or there is
 // none, and which was meant.
-func (v Vocabulary) absent(name string) *fault.Error {
+func (v Vocabulary) absent(name string) error {
 	for _, t := range v.withheld {
 		if t.Name == name {
 			what := fmt.Sprintf("the tool %q belongs to the toolset %q, which is not granted", name, t.Toolset)

@@ -45,7 +45,7 @@ func TestNarrowLeavesOnlyWhatIsGranted(t *testing.T) {
 		t.Error("what is not granted was granted again")
 	}
 	again, _ := narrow.Narrow([]string{"talk"})
-	if e := again.absent("store"); e.Code != fault.PermissionDenied {
+	if e := fault.From(again.absent("store")); e.Code != fault.PermissionDenied {
 		t.Errorf("narrowed twice, a tool that is not granted is %v", e)
 	}
 }
