@@ -37,6 +37,7 @@ var worstShapes = map[string]string{
 	"patterns":                strings.Repeat("/*", 50_000),
 	"arrays":                  "a=(" + strings.Repeat("x ", 50_000) + `); rm "${a[@]}"`,
 	"arrays again":            "a=(x x x x);" + strings.Repeat(`a=("${a[@]}" "${a[@]}");`, 100) + `rm "${a[@]}"`,
+	"a dash behind a host":    "ssh host - ls",
 	"interpreters":            "python3 -c '" + strings.Repeat(`os.system("ls -l");`, 6_000) + "'",
 }
 

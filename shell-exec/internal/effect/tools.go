@@ -271,7 +271,7 @@ func (r *reader) ssh(s *scope, c *call) {
 		return
 	}
 	host, words := cmdline.Show(words[0].Text), words[1:]
-	for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") { // options may follow the host
+	for len(words) > 0 && len(words[0].Text) > 1 && words[0].Text[0] == '-' { // options may follow the host; - alone is none
 		more := c.row.Split(words)
 		for _, o := range more.Options {
 			if o.Name == "-o" && o.Valued {
