@@ -312,3 +312,35 @@ func TestAStreamIsWrittenOnceMoreWhereItsDraftCannotBeNamed(t *testing.T) {
 		t.Skip("SKIPPED: this file system has no unnamed files")
 	}
 }
+
+// Wherever a move fails, the file is under one of its two names, whole: what is only under
+// the name of a draft would be swept.
+func TestAFaultAtAnyStepOfAMoveLosesNothing(t *testing.T) {
+	for _, far := range []bool{false, true} {
+		unlinks := 0
+		for step := 0; ; step++ {
+			base, there, r := twoFileSystems(t, "allow/f: new", "allow/d/")
+			var w replace.Writer
+			if !far {
+				there = base + "/allow/d"
+				w.Without(false, true, false) // else the file is never under two names
+			}
+			from, to := path(t, r, base+"/allow/f"), path(t, r, there+"/g")
+			in := &injection{first: step, times: 1, errno: unix.EIO}
+			var err error
+			failing(t, in, func() { _, err = w.Move(background, from, to, replace.MoveOptions{}) })
+			if len(in.fired) == 0 {
+				break
+			}
+			if in.fired[0] == "unlinkat" {
+				unlinks++
+			}
+			if content(base+"/allow/f") != "new" && content(there+"/g") != "new" {
+				t.Errorf("far %t: EIO at %s, call %d: %v; left are %q and %q", far, in.fired[0], step, err, names(t, base+"/allow"), names(t, there))
+			}
+		}
+		if unlinks == 0 {
+			t.Errorf("far %t: no unlinkat failed", far)
+		}
+	}
+}

@@ -327,13 +327,16 @@ func (m *moving) byLink(src *original) error {
 	if err == nil && !src.version.sameState(linked) {
 		err = errOutrun
 	}
+	var draft string
 	if err == nil {
-		err = m.from.unlinkOnly(src.version.sameState)
+		draft, err = m.from.takeOut(src.version.sameState)
 	}
-	if err == nil {
-		return nil
+	if err != nil {
+		return errors.Join(err, m.to.unlinkIfThere(linked.sameFile))
 	}
-	return errors.Join(err, m.to.unlinkIfThere(linked.sameFile))
+	// From here on the new name is the only one that Sweep does not remove, so that it stays
+	// whatever comes of this.
+	return unlinkat(m.from.fd, draft, 0)
 }
 
 // toOld lets both files change places and removes the one that came out.

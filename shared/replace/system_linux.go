@@ -269,12 +269,15 @@ func (m *moving) publish(d *draft, old *original) error {
 // leave removes the file from where it was, once the copy is on the disk.
 func (m *moving) leave(d *draft, src, old *original) error {
 	err := m.to.sync()
+	var draft string
 	if err == nil {
 		m.from.reached(afterSwap)
-		err = m.from.unlinkOnly(src.version.sameState)
+		draft, err = m.from.takeOut(src.version.sameState)
 	}
 	if err == nil {
-		return nil
+		// From here on the copy is the only one that Sweep does not remove, so that it stays
+		// whatever comes of this.
+		return unlinkat(m.from.fd, draft, 0)
 	}
 	if errors.Is(err, errOutrun) {
 		err = copiedWhileWritten(m.from.path)
