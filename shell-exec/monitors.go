@@ -194,7 +194,8 @@ func (s *shell) stats(_ context.Context, in statsIn) (statsOut, error) {
 	span := time.Duration(in.Range) * time.Minute
 	l := s.limits.now()
 	out := statsOut{
-		Load: figures{}, Memory: figures{}, Server: figures{}, Monitors: map[string]figures{}, Sandbox: map[string]bool{}, Collected: stamp(time.Now()),
+		Load: figures{}, Memory: figures{}, Server: figures{}, Monitors: map[string]figures{}, Sandbox: map[string]bool{},
+		Collected: stamp(time.Now()),
 		Limits: figures{ // of the operator, as far as they are numbers
 			"max_processes": float64(s.settings.Count("max-processes")), "max_terminals": float64(s.settings.Count("max-terminals")),
 			"max_execution_time": l.time.Seconds(), "max_memory_mb": float64(l.memory) / mb,

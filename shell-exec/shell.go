@@ -237,7 +237,8 @@ const greetingTime = 30 * time.Millisecond
 // openSandbox is going to try the sandbox; what is required, at once.
 func (s *shell) openSandbox() {
 	mode := map[string]sandbox.Mode{"auto": sandbox.Auto, "required": sandbox.Required, "off": sandbox.Off}[s.settings.Text("sandbox")]
-	s.sandbox = newSandbox(sandbox.Options{Mode: mode, Level: s.settings.Count("sandbox-level"), Home: s.home, Guarded: s.guarded()}, greetingTime)
+	o := sandbox.Options{Mode: mode, Level: s.settings.Count("sandbox-level"), Home: s.home, Guarded: s.guarded()}
+	s.sandbox = newSandbox(o, greetingTime)
 	if mode == sandbox.Required {
 		s.sandbox.wanted()
 	}

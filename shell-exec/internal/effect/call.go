@@ -191,17 +191,17 @@ func (r *reader) program(s *scope, c *call) {
 			s.dir = dir
 		}
 	}(s.dir)
-	if r.written(s, c) {
+	if r.madeByScript(s, c) {
 		return
 	}
 	command := &r.report.Commands[r.current]
 	if name := r.realName(s, c); name != "" {
 		c.name, command.Argv[0] = name, name
 	}
-	r.escapes(s, c)
+	r.shellEscapes(s, c)
 	if c.row = findProgram(c.name); c.row == nil {
 		r.flagIf(s, c.local, RunFile, "runs a program of the workspace, which has not been read", c.span)
-		r.handed(s, c)
+		r.searchArguments(s, c)
 		s.output.add(flow{kind: something, secret: s.input.secret})
 		return
 	}
@@ -231,8 +231,8 @@ func (r *reader) program(s *scope, c *call) {
 	s.output.add(printed)
 }
 
-// escapes: many programs run the rest of a line that begins with a !.
-func (r *reader) escapes(s *scope, c *call) {
+// shellEscapes: many programs run the rest of a line that begins with a !.
+func (r *reader) shellEscapes(s *scope, c *call) {
 	if len(s.input.text) > maxHint || !strings.Contains(s.input.text, "!") {
 		return
 	}
@@ -244,8 +244,8 @@ func (r *reader) escapes(s *scope, c *call) {
 	}
 }
 
-// written: the program is a file that the same script made.
-func (r *reader) written(s *scope, c *call) bool {
+// madeByScript: the program is a file that the same script made.
+func (r *reader) madeByScript(s *scope, c *call) bool {
 	if !c.local && !r.pathChanged {
 		return false
 	}
@@ -277,9 +277,9 @@ func (r *reader) realName(s *scope, c *call) string {
 	return ""
 }
 
-// handed looks for commands and code among the arguments of a program that nothing is known about, and in what it
+// searchArguments looks for commands and code among the arguments of a program that nothing is known about, and in what it
 // reads: it may be one of the many that run what they are given.
-func (r *reader) handed(s *scope, c *call) {
+func (r *reader) searchArguments(s *scope, c *call) {
 	inner := s.apart(c.name, c.span, flow{})
 	if s.input.kind == literal && spawning().MatchString(s.input.text) {
 		r.code(inner, c, "script", cmdline.At(s.input.text, c.span))
@@ -354,9 +354,9 @@ func (r *reader) arguments(s *scope, c *call) {
 	switch role := c.row.Operands; {
 	case role == "" || role == "ignore":
 	case role == "command":
-		r.wrapped(s, c, operands)
+		r.wrappedCommand(s, c, operands)
 	case role == "package":
-		r.packaged(s, c, operands)
+		r.packageProgram(s, c, operands)
 	case role != "shell-words":
 		for _, w := range operands {
 			r.role(s, c, role, w, c.row.Name)
@@ -384,8 +384,8 @@ func (r *reader) assignments(s *scope, operands []cmdline.Word) []cmdline.Word {
 
 var architectures = strings.Fields("linux32 linux64 i386 i686 x86_64 aarch64 arm64 armv7l ppc64le s390x uname26")
 
-// wrapped follows the command that a program is given to run.
-func (r *reader) wrapped(s *scope, c *call, argv []cmdline.Word) {
+// wrappedCommand follows the command that a program is given to run.
+func (r *reader) wrappedCommand(s *scope, c *call, argv []cmdline.Word) {
 	if len(argv) == 0 {
 		if s.input.kind != nothing && (c.name == "sudo" || c.name == "unshare" || c.name == "chroot") {
 			r.shellInput(s, c.name, c.span)
@@ -412,8 +412,8 @@ func (r *reader) wrapped(s *scope, c *call, argv []cmdline.Word) {
 	}
 }
 
-// packaged: npx and its like run a package's program, which is only known if it has the name of a program that is.
-func (r *reader) packaged(s *scope, c *call, argv []cmdline.Word) {
+// packageProgram: npx and its like run a package's program, which is only known if it has the name of a program that is.
+func (r *reader) packageProgram(s *scope, c *call, argv []cmdline.Word) {
 	for len(argv) > 0 && strings.HasPrefix(argv[0].Text, "-") {
 		argv = argv[1:]
 	}
@@ -421,7 +421,7 @@ func (r *reader) packaged(s *scope, c *call, argv []cmdline.Word) {
 		r.shell(s, cmdline.Join(argv, c.span), c.row.Name)
 	}
 	if len(argv) > 0 && findProgram(argv[0].Text) != nil {
-		r.wrapped(s, c, argv)
+		r.wrappedCommand(s, c, argv)
 	}
 }
 

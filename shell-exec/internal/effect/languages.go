@@ -289,7 +289,7 @@ func (r *reader) makeProgram(s *scope, c *call) {
 }
 
 func (r *reader) makefileNamed(s *scope, c *call, w cmdline.Word) {
-	f, _ := r.given(s, w.Text)
+	f, _ := r.contentOrInput(s, w.Text)
 	if w.Text == "-" {
 		f = s.input
 	}

@@ -174,7 +174,7 @@ func (r *reader) copy(s *scope, c *call) {
 // copied: a file that the script knows stays known under its new name.
 func (r *reader) copied(s *scope, from, to cmdline.Word) {
 	p, _, where := absolute(s.dir, to.Text)
-	if known, ok := r.given(s, from.Text); ok && where {
+	if known, ok := r.contentOrInput(s, from.Text); ok && where {
 		r.files[p] = known
 	}
 	if name, local := programName(from.Text); where && !local && strings.Contains(from.Text, "/") {

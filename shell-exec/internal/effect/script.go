@@ -82,7 +82,7 @@ func (r *reader) compound(s *scope, st *syntax.Stmt) {
 			r.branch(s, leaves(c.Then), func() { r.statements(s, c.Then) })
 		}
 	case *syntax.WhileClause:
-		r.perhaps(s, func() { r.branch(s, false, func() { r.rounds(s, c) }) })
+		r.perhaps(s, func() { r.branch(s, false, func() { r.whileLoop(s, c) }) })
 	case *syntax.ForClause:
 		r.forClause(s, c)
 	case *syntax.CaseClause:
@@ -199,7 +199,7 @@ func (r *reader) perhaps(s *scope, read func()) {
 		}
 		s.set(name, v)
 	}
-	s.rejoin(dir, false)
+	s.joinDirs(dir, false)
 	switch dropped := len(params) - len(s.params); {
 	case s.params == nil || params == nil:
 		s.params = nil
@@ -224,11 +224,11 @@ func (r *reader) branch(s *scope, left bool, read func()) {
 	s.branches++
 	read()
 	s.branches--
-	s.rejoin(before, left)
+	s.joinDirs(before, left)
 }
 
-// rejoin is the directory after a branch that may not have run.
-func (s *scope) rejoin(before string, left bool) {
+// joinDirs is the directory after a branch that may not have run.
+func (s *scope) joinDirs(before string, left bool) {
 	if left || s.dir == before {
 		s.dir = before
 		return
@@ -236,8 +236,8 @@ func (s *scope) rejoin(before string, left bool) {
 	s.dir = ""
 }
 
-// rounds follows a loop once, and one that drops parameters until none are left.
-func (r *reader) rounds(s *scope, c *syntax.WhileClause) {
+// whileLoop follows a loop once, and one that drops parameters until none are left.
+func (r *reader) whileLoop(s *scope, c *syntax.WhileClause) {
 	looping := s.looping
 	s.looping = s.branches
 	s.loops++
@@ -903,8 +903,8 @@ func (r *reader) file(s *scope, name string) (flow, bool) {
 	return f, ok && f.kind != nothing
 }
 
-// given is content, or what is on standard input.
-func (r *reader) given(s *scope, name string) (flow, bool) {
+// contentOrInput is content, or what is on standard input.
+func (r *reader) contentOrInput(s *scope, name string) (flow, bool) {
 	if isStandardInput(name) {
 		return s.input, true
 	}

@@ -121,7 +121,7 @@ func (r *reader) codeFlow(s *scope, c *call, f flow) {
 
 // scriptFile is a file that is run: one that the script has just made is read.
 func (r *reader) scriptFile(s *scope, c *call, w cmdline.Word) {
-	f, known := r.given(s, w.Text)
+	f, known := r.contentOrInput(s, w.Text)
 	if !known && strings.HasPrefix(w.Text, "/dev/fd/") {
 		f, known = flow{kind: something}, true // a descriptor that a redirection has opened
 	}

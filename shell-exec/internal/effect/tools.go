@@ -20,7 +20,7 @@ func init() {
 		"cd": (*reader).cd, "echo": (*reader).echo, "printf": (*reader).printf, "trap": (*reader).trap, "alias": (*reader).alias,
 		"hash": (*reader).hash, "shift": (*reader).shift, "set": (*reader).setParams, "unset": (*reader).unset, "read": (*reader).readBuiltin,
 		"declare": (*reader).declareBuiltin, "test": (*reader).testBuiltin, "kill": (*reader).kill, "pkill": (*reader).pkill,
-		"xargs": (*reader).xargs, "parallel": (*reader).parallel, "loose": (*reader).loose, "daemon": (*reader).daemon,
+		"xargs": (*reader).xargs, "parallel": (*reader).parallel, "loose": (*reader).looseCommand, "daemon": (*reader).daemon,
 		"find": (*reader).find, "fd": (*reader).fd, "copy": (*reader).copy, "rsync": (*reader).rsync, "remote-copy": (*reader).remoteCopy,
 		"tee": (*reader).tee, "dd": (*reader).dd, "mode": (*reader).mode, "tar": (*reader).tar, "filter": (*reader).filter,
 		"mktemp": (*reader).mktemp, "basename": (*reader).basename, "list": (*reader).listFiles, "disk": (*reader).disk,
@@ -469,8 +469,8 @@ func (r *reader) parallel(s *scope, c *call) {
 	}
 }
 
-// loose finds the command among the words of a program with options of all kinds.
-func (r *reader) loose(s *scope, c *call) {
+// looseCommand finds the command among the words of a program with options of all kinds.
+func (r *reader) looseCommand(s *scope, c *call) {
 	debugs := c.name == "gdb"
 	if debugs || c.name == "lldb" {
 		for _, line := range s.input.lines() {

@@ -100,9 +100,9 @@ func (r Request) lifted(alone []string) bool {
 		len(alone) > 0 && (!strings.Contains(alone[0], "/") || strings.HasPrefix(alone[0], "/")) && slices.Contains(gaining, path.Base(alone[0]))
 }
 
-// impossible says why f would not happen though the user agrees; "" where it would. A file
+// obstacle says why f would not happen though the user agrees; "" where it would. A file
 // that has to be opened for it is then f.Opens: the one that the command line names, and no directory.
-func (r Request) impossible(f *Finding) string {
+func (r Request) obstacle(f *Finding) string {
 	in, row := r.Sandbox, consents[f.Effect]
 	atHome := r.Home != "" && within(r.Home, r.Workspace)
 	possible := !in.Files
@@ -146,16 +146,16 @@ func (r Request) readable(file string) bool {
 	return within(file, r.Sandbox.Read)
 }
 
-// weighConsent denies what the user would be asked in vain. What runs outside the sandbox after an
+// denyVainQuestions denies what the user would be asked in vain. What runs outside the sandbox after an
 // approval is not among it, and neither is the question of a rule, which needs nothing of the sandbox.
-func (d *Decision) weighConsent() {
+func (d *Decision) denyVainQuestions() {
 	r := d.request
 	for i := range d.findings {
 		f := &d.findings[i]
 		if d.lifted || f.Verdict != Ask || f.Effect == "" {
 			continue
 		}
-		if why := r.impossible(f); why != "" {
+		if why := r.obstacle(f); why != "" {
 			f.Verdict, f.vain = Deny, true
 			f.Why += "; " + why
 			f.Do = "Do it another way, or ask the user to run it"

@@ -233,7 +233,7 @@ func (d Decision) Explain() string {
 			continue
 		}
 		fmt.Fprintf(&b, "  %-5s %s: %s%s\n", f.Verdict, f.Rule, f.Why, through(f.Via))
-		b.WriteString(d.pointed(f))
+		b.WriteString(d.markedLine(f))
 		if f.Do != "" && f.Verdict != Allow {
 			fmt.Fprintf(&b, "        try: %s\n", f.Do)
 		}
@@ -255,8 +255,8 @@ func through(via []string) string {
 	return " (via " + strings.Join(via, " > ") + ")"
 }
 
-// pointed is the line that a finding is in, with the place marked under it.
-func (d Decision) pointed(f Finding) string {
+// markedLine is the line that a finding is in, with the place marked under it.
+func (d Decision) markedLine(f Finding) string {
 	text := d.request.Text
 	if len(d.request.Argv) > 0 {
 		text = strings.Join(d.request.Argv, " ")

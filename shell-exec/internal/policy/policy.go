@@ -124,8 +124,8 @@ func (p *Policy) Judge(r Request) Decision {
 	d.alone, d.lifted = report.Alone, r.lifted(report.Alone)
 
 	// Verdicts, then the questions that would be asked in vain, then the order and the ID.
-	p.weigh(&d, report)
-	d.weighConsent()
+	p.judgeEffects(&d, report)
+	d.denyVainQuestions()
 	rank := func(f Finding) int { // what is asked in vain comes after what is denied in any case
 		if f.vain {
 			return 2*int(f.Verdict) - 1
@@ -151,15 +151,15 @@ func within(dir string, roots []string) bool {
 	return slices.ContainsFunc(roots, func(root string) bool { return effect.Under(dir, root) })
 }
 
-// weigh gives each effect its verdict, and each command that of its rule. A rule that allows a command
+// judgeEffects gives each effect its verdict, and each command that of its rule. A rule that allows a command
 // answers the questions about that command's effects, and no denial of one. Each command of a text
 // is weighed, so that nothing hides behind something that is allowed (FuzzARefusedCommandIsRefusedAfterAnything,
 // TestEveryDangerousCoreIsRefusedWhateverWrapsIt).
-func (p *Policy) weigh(d *Decision, report effect.Report) {
+func (p *Policy) judgeEffects(d *Decision, report effect.Report) {
 	ruled := make([]*Rule, len(report.Commands))
 	for i, c := range report.Commands {
 		ruled[i] = p.ruleFor(c)
-		p.weighCommand(d, c, ruled[i])
+		p.judgeCommand(d, c, ruled[i])
 	}
 	for _, e := range report.Effects {
 		f := Finding{Verdict: p.Effect(e.Kind), Rule: string(e.Kind), Effect: e.Kind, Why: e.Why, Do: cmp.Or(e.Do, p.advice[e.Kind]), Via: e.Via,
@@ -174,8 +174,8 @@ func (p *Policy) weigh(d *Decision, report effect.Report) {
 	}
 }
 
-// weighCommand adds what a rule, a restriction or the lack of either says.
-func (p *Policy) weighCommand(d *Decision, c effect.Command, rule *Rule) {
+// judgeCommand adds what a rule, a restriction or the lack of either says.
+func (p *Policy) judgeCommand(d *Decision, c effect.Command, rule *Rule) {
 	name := c.Argv[0]
 	add := func(verdict Verdict, rule, why, do string) {
 		d.add(Finding{Verdict: verdict, Rule: rule, Why: why, Do: do, Argv: shown(c.Argv), Via: c.Via, Span: c.Span})

@@ -60,7 +60,7 @@ func (e *execution) live(limit time.Duration) {
 	}
 	status, why := e.watch(deadline)
 	for _, d := range e.streams.drains {
-		d.settle() // all that was written before is here
+		d.finish() // all that was written before is here
 	}
 
 	// Whether something lives on was looked for while the output was drained, so there is little to wait for.
@@ -158,7 +158,7 @@ const unkillable = 2 * time.Second
 // end ends the whole tree, or has done what can be done.
 func (e *execution) end(how ending) {
 	if how.grace > 0 && e.tree.Signal(syscall.SIGTERM) == nil {
-		e.fade(how.grace)
+		e.awaitEmpty(how.grace)
 	}
 	limit := time.NewTimer(unkillable)
 	defer limit.Stop()
@@ -174,8 +174,8 @@ func (e *execution) end(how ending) {
 	}
 }
 
-// fade waits, as long as the grace lasts, for the tree to become empty; a wish without grace cuts it short.
-func (e *execution) fade(grace time.Duration) {
+// awaitEmpty waits, as long as the grace lasts, for the tree to become empty; a request without grace ends the wait.
+func (e *execution) awaitEmpty(grace time.Duration) {
 	limit := time.NewTimer(grace)
 	defer limit.Stop()
 	pause := 5 * time.Millisecond

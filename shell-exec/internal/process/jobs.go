@@ -132,7 +132,7 @@ func (j *jobs) end(ctx context.Context, one job, signal syscall.Signal) (job, er
 		if err := one.send(signal); err != nil && !errors.Is(err, syscall.ESRCH) {
 			return one, fault.From(err)
 		}
-		left, err := j.vanish(ctx, one, signal)
+		left, err := j.awaitEffect(ctx, one, signal)
 		if err != nil || !left.alive() || !supervised || left.Supervisor.alive() {
 			return left, err
 		}
@@ -140,11 +140,11 @@ func (j *jobs) end(ctx context.Context, one job, signal syscall.Signal) (job, er
 	}
 }
 
-// vanish waits for what a signal brings about.
-func (j *jobs) vanish(ctx context.Context, one job, signal syscall.Signal) (job, error) {
-	patience := reaction
+// awaitEffect waits for what a signal brings about.
+func (j *jobs) awaitEffect(ctx context.Context, one job, signal syscall.Signal) (job, error) {
+	patience := signalTimeout
 	if signal == syscall.SIGTERM || signal == syscall.SIGKILL {
-		patience = mercy + toVanish
+		patience = termTimeout + toVanish
 	}
 	limit := time.NewTimer(patience)
 	defer limit.Stop()

@@ -96,8 +96,8 @@ func (r Result) Partial() bool { return r.State == Running || r.State == TimedOu
 
 const maxText = 8 << 10
 
-// short is a command as a record keeps it: records are many, and commands can be long.
-func short(text string) string {
+// shortened is a command as a record keeps it: records are many, and commands can be long.
+func shortened(text string) string {
 	if len(text) <= maxText {
 		return text
 	}

@@ -147,7 +147,7 @@ func (r *Runner) begin(ctx context.Context, q Request) (_ *execution, err error)
 		stored:   make(chan struct{}),
 		answered: make(chan struct{}),
 		full:     make(chan struct{}),
-		rec: Record{ID: cmp.Or(r.named, newID()), Text: short(q.Text), Session: q.Session, Dir: q.Command.Dir, Mode: q.Mode,
+		rec: Record{ID: cmp.Or(r.named, newID()), Text: shortened(q.Text), Session: q.Session, Dir: q.Command.Dir, Mode: q.Mode,
 			Variables: maps.Clone(q.Variables), State: Running, Started: time.Now()},
 	}
 	s, err := r.open(e, q)

@@ -173,8 +173,8 @@ func (d *drain) run(buffers *sync.Pool) {
 	}
 }
 
-// settle is called once. A deadline in the past is what wakes a reader that waits: it then takes what is there.
-func (d *drain) settle() {
+// finish is called once. A deadline in the past is what wakes a reader that waits: it then takes what is there.
+func (d *drain) finish() {
 	select {
 	case <-d.ended:
 		return

@@ -96,7 +96,7 @@ func (s *supervisor) watch(signals <-chan os.Signal) error {
 		case sig := <-signals:
 			switch number, ok := sig.(syscall.Signal); {
 			case sig == syscall.SIGTERM:
-				s.execution.ask(ending{ByTermination, mercy})
+				s.execution.ask(ending{ByTermination, termTimeout})
 			case sig == toKill:
 				s.execution.ask(ending{ByTermination, 0})
 			case ok:

@@ -27,9 +27,9 @@ type Terminated struct {
 
 // How long a termination waits: for the command to follow TERM, before KILL; and for the answer to another signal.
 const (
-	mercy    = time.Second
-	reaction = 200 * time.Millisecond
-	toVanish = unkillable + time.Second
+	termTimeout   = time.Second
+	signalTimeout = 200 * time.Millisecond
+	toVanish      = unkillable + time.Second
 )
 
 // Terminate sends a signal to all that an execution started, however it forked. After TERM it kills what has not followed
@@ -61,12 +61,12 @@ func (r *Runner) Terminate(ctx context.Context, t Termination) (Terminated, erro
 	patience := toVanish
 	switch signal {
 	case syscall.SIGTERM:
-		e.ask(ending{ByTermination, mercy})
-		patience += mercy
+		e.ask(ending{ByTermination, termTimeout})
+		patience += termTimeout
 	case syscall.SIGKILL:
 		e.ask(ending{ByTermination, 0})
 	default:
-		patience = reaction
+		patience = signalTimeout
 		if err := e.tree.Signal(signal); err != nil {
 			return Terminated{}, fault.From(err)
 		}
