@@ -73,7 +73,16 @@ func (r *reader) list(ctx context.Context, in listIn) (listOut, error) {
 
 	out := listOut{Entries: make([]entry, 0, len(page)), Total: len(items), Denied: d.Denied()}
 	for _, i := range page {
-		out.Entries = append(out.Entries, i.describe(d))
+		e := entry{Name: i.name, Type: i.kind.String()}
+		if info, err := d.Info(i.name); err != nil {
+			e.Error = fault.From(err).Sentence()
+		} else {
+			e.Type, e.Modified = info.Type.String(), stamp(info.Modified)
+			if info.Type == confine.File {
+				e.Size = info.Size
+			}
+		}
+		out.Entries = append(out.Entries, e)
 	}
 	if first+len(page) < len(items) {
 		last := page[len(page)-1]
@@ -133,18 +142,6 @@ type item struct {
 
 func (i item) compare(j item) int {
 	return cmp.Or(cmp.Compare(j.key, i.key), strings.Compare(i.name, j.name))
-}
-
-func (i item) describe(d *confine.Dir) entry {
-	info, err := d.Info(i.name)
-	if err != nil {
-		return entry{Name: i.name, Type: i.kind.String(), Error: fault.From(err).Sentence()}
-	}
-	e := entry{Name: i.name, Type: info.Type.String(), Modified: stamp(info.Modified)}
-	if info.Type == confine.File {
-		e.Size = info.Size
-	}
-	return e
 }
 
 // stamp is a time as every answer of this server writes it: RFC 3339, UTC, seconds.

@@ -66,19 +66,14 @@ func (l *Log) rotate() error {
 	if err := errors.Join(l.data.close(), l.data.open(l.path, openLog)); err != nil {
 		return err
 	}
-	return l.prune()
-}
 
-// prune removes the oldest files above Keep. The head record says first from
-// which event on the log is whole, so that a crash in between leaves a file too
-// many and not a gap.
-func (l *Log) prune() error {
-	old, err := rotatedFiles(l.path)
+	// Remove the oldest files above Keep. The head record says first from which event on the
+	// log is whole, so that a crash in between leaves a file too many and not a gap.
+	old, err = rotatedFiles(l.path)
 	if err != nil || l.keep <= 0 || len(old) <= l.keep {
 		return err
 	}
 	gone := old[:len(old)-l.keep]
-	next := l.state
 	next.From = 0
 	if _, err := scan(old[len(gone)].path, func(k link) bool { next.From = k.Seq; return false }); err != nil {
 		return err

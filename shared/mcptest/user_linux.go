@@ -18,7 +18,8 @@ func AsOrdinaryUser(t *testing.T, tests string) {
 		t.Skip("this is an ordinary user")
 	}
 	home, binary := home(t)
-	cmd := exec.Command(binary, "-test.v", "-test.timeout=30m", "-test.parallel="+flag.Lookup("test.parallel").Value.String(), "-test.run="+tests)
+	parallel := flag.Lookup("test.parallel").Value.String()
+	cmd := exec.Command(binary, "-test.v", "-test.timeout=30m", "-test.parallel="+parallel, "-test.run="+tests)
 	cmd.Dir, cmd.Env = home, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home, "GORACE=" + os.Getenv("GORACE")}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	out, err := cmd.CombinedOutput()

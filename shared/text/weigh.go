@@ -262,21 +262,10 @@ func (n *neighbours) add(r rune) int {
 }
 
 func (n *neighbours) letterWeight(r rune) int {
-	w := 0
-
-	// Leaving a script.
-	s, last := scriptOf(r), n.script
-	n.script = s
-	switch {
-	case s == last || last == none:
-	case isLetter(n.before):
-		w += otherScript
-	case s != ideographic && last != ideographic:
-		w += scriptChange
-	}
+	w := n.scriptWeight(r)
 
 	// The third letter of a kind in a row, and further ones.
-	if s != greek && s != cyrillicScript {
+	if s := n.script; s != greek && s != cyrillicScript {
 		n.alike = 0
 	} else if vowel := isVowel(r); vowel != n.vowel {
 		n.vowel, n.alike = vowel, 1
@@ -303,6 +292,21 @@ func (n *neighbours) letterWeight(r rune) int {
 		n.accents++
 	}
 	return w
+}
+
+// scriptWeight is for leaving a script.
+func (n *neighbours) scriptWeight(r rune) int {
+	s, last := scriptOf(r), n.script
+	n.script = s
+	switch {
+	case s == last || last == none:
+		return 0
+	case isLetter(n.before):
+		return otherScript
+	case s == ideographic || last == ideographic:
+		return 0
+	}
+	return scriptChange
 }
 
 // spelling is for pairs that words do not have. Some letters of Hebrew and one
