@@ -127,13 +127,13 @@ func (v Value) Member(name string) Value {
 func (v Value) Sorted() []Value {
 	all := slices.Clone(v.Kids)
 	slices.SortStableFunc(all, func(a, b Value) int { return strings.Compare(a.Name, b.Name) })
-	kept := all[:0]
+	last := all[:0]
 	for i, kid := range all {
 		if i+1 == len(all) || all[i+1].Name != kid.Name {
-			kept = append(kept, kid)
+			last = append(last, kid)
 		}
 	}
-	return kept
+	return last
 }
 
 // AppendCanonical appends the value in one spelling: without space, members sorted, texts as

@@ -318,7 +318,7 @@ func (all appenders) record(fields []Field) appender {
 		for i := range parts {
 			p := &parts[i]
 			field := v.FieldByIndex(p.Index)
-			if p.OmitEmpty && isEmpty(field) || p.OmitZero && isZero(field) {
+			if p.omitted(field) {
 				continue
 			}
 			if !first {
@@ -333,21 +333,23 @@ func (all appenders) record(fields []Field) appender {
 	}
 }
 
-// isEmpty reports whether omitempty leaves a value out.
-func isEmpty(v reflect.Value) bool {
+// omitted reports whether the tag leaves a value out. With omitzero a type may say itself what
+// is zero.
+func (f *Field) omitted(v reflect.Value) bool {
+	if f.OmitZero {
+		if z, ok := v.Interface().(interface{ IsZero() bool }); ok && (v.Kind() != reflect.Pointer || !v.IsNil()) {
+			if z.IsZero() {
+				return true
+			}
+		} else if v.IsZero() {
+			return true
+		}
+	}
 	switch v.Kind() {
 	case reflect.Array, reflect.Map, reflect.Slice, reflect.String:
-		return v.Len() == 0
+		return f.OmitEmpty && v.Len() == 0
 	case reflect.Struct:
 		return false
 	}
-	return v.IsZero()
-}
-
-// isZero reports whether omitzero leaves a value out; a type may say that itself.
-func isZero(v reflect.Value) bool {
-	if z, ok := v.Interface().(interface{ IsZero() bool }); ok && (v.Kind() != reflect.Pointer || !v.IsNil()) {
-		return z.IsZero()
-	}
-	return v.IsZero()
+	return f.OmitEmpty && v.IsZero()
 }

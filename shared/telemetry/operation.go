@@ -71,7 +71,7 @@ func (o *operation) SetAttributes(attrs ...tracing.Attribute) {
 	for _, a := range attrs {
 		switch a.Key {
 		case toolkit.TracedTool:
-			o.tool = a.Value // it is told only of a tool that there is
+			o.tool = a.Value // mcp-go sets it only for a tool that there is
 		case toolkit.TracedOutcome:
 			o.outcome = a.Value
 		case toolkit.TracedCode:

@@ -5,11 +5,9 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/resource"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -26,39 +24,6 @@ const (
 // nanos is a time in nanoseconds since 1970.
 func nanos(t time.Time) string { return strconv.FormatInt(t.UnixNano(), 10) }
 
-// tracesOf is a batch of spans, all of one resource.
-func tracesOf(spans []sdktrace.ReadOnlySpan) message {
-	all := make([]message, len(spans))
-	for i, s := range spans {
-		self, parent := s.SpanContext(), s.Parent()
-		all[i] = message{
-			"traceId": self.TraceID().String(), "spanId": self.SpanID().String(), "flags": flagsOf(self, parent),
-			"name": s.Name(), "kind": s.SpanKind(), // numbered as in OTLP
-			"startTimeUnixNano": nanos(s.StartTime()), "endTimeUnixNano": nanos(s.EndTime()),
-			"attributes": attributesOf(s.Attributes()),
-		}
-		if state := self.TraceState().String(); state != "" {
-			all[i]["traceState"] = state
-		}
-		if parent.HasSpanID() {
-			all[i]["parentSpanId"] = parent.SpanID().String()
-		}
-		var links []message
-		for _, l := range s.Links() {
-			c := l.SpanContext
-			links = append(links, message{"traceId": c.TraceID().String(), "spanId": c.SpanID().String(), "flags": flagsOf(c, c)})
-		}
-		if links != nil {
-			all[i]["links"] = links
-		}
-		if s.Status().Code == codes.Error {
-			all[i]["status"] = message{"code": statusError}
-		}
-	}
-	scope := message{"scope": scopeOf(spans[0].InstrumentationScope()), "spans": all}
-	return message{"resourceSpans": []message{{"resource": resourceOf(spans[0].Resource()), "scopeSpans": []message{scope}}}}
-}
-
 // flagsOf are the flags of W3C Trace Context, and whether another is remote.
 func flagsOf(c, of trace.SpanContext) uint32 {
 	const known, remote = 0x100, 0x200
@@ -67,21 +32,6 @@ func flagsOf(c, of trace.SpanContext) uint32 {
 		flags |= remote
 	}
 	return flags
-}
-
-// metricsOf is all metrics of one resource.
-func metricsOf(all *metricdata.ResourceMetrics) message {
-	scopes := make([]message, len(all.ScopeMetrics))
-	for i, s := range all.ScopeMetrics {
-		metrics := make([]message, len(s.Metrics))
-		for j, m := range s.Metrics {
-			metrics[j] = message{"name": m.Name, "description": m.Description, "unit": m.Unit}
-			kind, data := dataOf(m.Data)
-			metrics[j][kind] = data
-		}
-		scopes[i] = message{"scope": scopeOf(s.Scope), "metrics": metrics}
-	}
-	return message{"resourceMetrics": []message{{"resource": resourceOf(all.Resource), "scopeMetrics": scopes}}}
 }
 
 // dataOf is the data of a metric of the two kinds that this package makes, and the name of

@@ -28,7 +28,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Options say what is told of, and how.
+// Options describe the server to the collector.
 type Options struct {
 	Server, Version string
 	Transport       string // "pipe" or "tcp": network.transport of OpenTelemetry
@@ -89,7 +89,7 @@ func (t *Telemetry) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), parting)
 	defer cancel()
 	var both sync.WaitGroup
-	both.Go(func() { _ = t.metrics.Shutdown(ctx) }) // what was not sent has been told of, see Collector
+	both.Go(func() { _ = t.metrics.Shutdown(ctx) }) // the Collector has logged what was not sent
 	both.Go(func() { _ = t.spans.Shutdown(ctx) })
 	both.Wait()
 	return nil

@@ -148,15 +148,15 @@ func replyOf(r *mcp.ElicitationResult) reply {
 		return reply{unsupported, errors.New("the client brought no answer")}
 	}
 	content, _ := r.Content.(map[string]any)
-	agree, said := content[agreeField].(bool)
+	agree, given := content[agreeField].(bool)
 	switch {
 	case r.Action == mcp.ElicitationResponseActionDecline:
 		return reply{answer: declined}
 	case r.Action == mcp.ElicitationResponseActionCancel:
 		return reply{answer: cancelled}
-	case r.Action == mcp.ElicitationResponseActionAccept && said && agree:
+	case r.Action == mcp.ElicitationResponseActionAccept && given && agree:
 		return reply{answer: agreed}
-	case r.Action == mcp.ElicitationResponseActionAccept && said:
+	case r.Action == mcp.ElicitationResponseActionAccept && given:
 		return reply{answer: declined}
 	}
 	return reply{unsupported, fmt.Errorf("the client's answer says neither yes nor no: action %s", quote(string(r.Action)))}

@@ -97,7 +97,7 @@ func duplicate(v jsonx.Value) (path string, found bool) {
 // record decodes an object.
 func (s *shape) record(v jsonx.Value, into reflect.Value, at where) error {
 	// Names that are wrong come before those that are missing, so that a misspelt parameter is
-	// told as such and not as the missing one.
+	// reported as such and not as the missing one.
 	absent := func(v jsonx.Value) bool { return v.Kind == 0 || v.Kind == jsonx.Null }
 	known := make([]string, len(s.fields))
 	given := make([]jsonx.Value, len(s.fields))

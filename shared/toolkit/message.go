@@ -33,7 +33,7 @@ func messageFrom(ctx context.Context) *message {
 
 // HandleMessage answers one JSON-RPC message of either protocol era, nil for a
 // notification. Errors of resources carry data.uri and -32602, an unknown tool
-// is told with the nearest one, and nothing panics.
+// is refused with the nearest one, and nothing panics.
 func (s *Server) HandleMessage(ctx context.Context, raw json.RawMessage) (answer mcp.JSONRPCMessage) {
 	m, raw := detach(raw)
 	defer func() {
@@ -139,7 +139,7 @@ func arguments(ctx context.Context, r mcp.CallToolRequest) json.RawMessage {
 }
 
 // noteErrors keeps the error behind a protocol error where HandleMessage finds
-// it; mcp-go only sends its text. The span of the request is told why it is refused.
+// it; mcp-go only sends its text. The span of the request gets the code of the refusal.
 func (s *Server) noteErrors() *server.Hooks {
 	h := &server.Hooks{}
 	h.AddOnError(func(ctx context.Context, _ any, _ mcp.MCPMethod, _ any, err error) {
@@ -164,7 +164,7 @@ func (s *Server) noteErrors() *server.Hooks {
 // reword replaces the protocol errors that mcp-go leaves without data. Failed resources are
 // as 2026-07-28 wants them, in both eras: -32602 and the URI in data.
 func (s *Server) reword(ctx context.Context, m *message, answer mcp.JSONRPCMessage) mcp.JSONRPCMessage {
-	said, ok := answer.(mcp.JSONRPCError)
+	refusal, ok := answer.(mcp.JSONRPCError)
 	if !ok || m.err == nil {
 		return answer
 	}
@@ -194,7 +194,7 @@ func (s *Server) reword(ctx context.Context, m *message, answer mcp.JSONRPCMessa
 	if category := known.Code.Category(); category == "SYSTEM" || category == "EXECUTION" {
 		code = mcp.INTERNAL_ERROR
 	}
-	return mcp.JSONRPCError{JSONRPC: mcp.JSONRPC_VERSION, ID: said.ID, Error: mcp.NewJSONRPCErrorDetails(code, known.Sentence(), data)}
+	return mcp.JSONRPCError{JSONRPC: mcp.JSONRPC_VERSION, ID: refusal.ID, Error: mcp.NewJSONRPCErrorDetails(code, known.Sentence(), data)}
 }
 
 // plainText is the text of a JSON string, or "" of anything else.

@@ -12,7 +12,7 @@ import (
 // progressPause is the least time between two notifications of one call.
 const progressPause = 100 * time.Millisecond
 
-// progress is what was told of one call so far.
+// progress is what the client of a call was sent so far.
 type progress struct {
 	mu     sync.Mutex
 	token  mcp.ProgressToken
@@ -49,7 +49,7 @@ func Progress(ctx context.Context, done, total float64, message string) {
 	_ = c.server.mcp.SendNotificationToClient(ctx, string(mcp.MethodNotificationProgress), params) // losing one is harmless
 }
 
-// close ends the telling: a notification after the answer confuses clients.
+// close ends the notifications: one after the answer confuses clients.
 func (p *progress) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -25,7 +25,7 @@ type Resources struct {
 	Watch func(changed func(uri string))
 }
 
-// ResourceContent is what stands under a URI: text, or a blob where that is not nil.
+// ResourceContent is what a URI names: text, or a blob where that is not nil.
 type ResourceContent struct {
 	URI, MIME, Text string
 	Blob            []byte

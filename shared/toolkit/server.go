@@ -46,7 +46,7 @@ type Tracing interface {
 	tracing.MetaPropagator
 }
 
-// By these names the span of a request is told about the call in it; the tool only where
+// The attributes of the span of a request that describe the call in it; the tool only where
 // there is one of that name.
 const (
 	TracedTool    = "mcp.tool.name" // mcp-go's
@@ -168,7 +168,7 @@ func (c Config) check() error {
 	return nil
 }
 
-// MCP is the server beneath, for transports that need it. Its HandleMessage has
+// MCP is the server of mcp-go, for transports that need it. Its HandleMessage has
 // the same guards, but not the wording of protocol errors.
 func (s *Server) MCP() *server.MCPServer { return s.mcp }
 

@@ -13,7 +13,7 @@ import (
 type Vocabulary struct {
 	Name, Doc string
 	Tools     []Tool
-	// FailurePrefix stands before the text of a failure; "Error: " is what
+	// FailurePrefix comes before the text of a failure; "Error: " is what
 	// FastMCP writes.
 	FailurePrefix string
 

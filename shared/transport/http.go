@@ -152,7 +152,7 @@ func OpenHTTP(ctx context.Context, s HTTPSettings) (*HTTPListener, error) {
 // Plan is what the listener was opened with.
 func (l *HTTPListener) Plan() *HTTPPlan { return l.plan }
 
-// URL is where messages are sent to. An address that is every address is told as this
+// URL is where messages are sent to. For an address that is every address it has this
 // machine's name for itself.
 func (l *HTTPListener) URL() string {
 	scheme := "http"

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -32,12 +31,8 @@ func (c client) id() string {
 
 // httpSession is the client as handlers see it, for one request.
 type httpSession struct {
-	peer
-	notes  notes
+	session
 	client client
-	id     string
-	modern bool
-	stream json.RawMessage // the subscription that notifications are marked with, or nil
 	reply  *reply
 }
 
@@ -49,9 +44,6 @@ var (
 	_ server.SessionWithSubscriptionFilter       = (*httpSession)(nil)
 )
 
-// SessionID names the client.
-func (s *httpSession) SessionID() string { return s.id }
-
 // Counted names whose calls a rate limit counts together.
 func (s *httpSession) Counted() string {
 	return "http:" + cmp.Or(s.client.name, s.client.host)
@@ -60,19 +52,11 @@ func (s *httpSession) Counted() string {
 // NotificationChannel takes notifications for the client. They are written in
 // their order, and before the response of the request they belong to.
 func (s *httpSession) NotificationChannel() chan<- mcp.JSONRPCNotification {
-	return s.notes.channel(func(n mcp.JSONRPCNotification) {
-		if s.stream != nil {
-			n = marked(n, s.stream)
-		}
-		if line, err := marshalLine(n); err == nil {
+	return s.notifications(func(line []byte, err error) {
+		if err == nil {
 			s.reply.event(line)
 		}
 	})
-}
-
-// SubscriptionFilter is what a listening client opted in to.
-func (s *httpSession) SubscriptionFilter() (mcp.SubscriptionFilter, bool) {
-	return s.Filter(), s.modern
 }
 
 // SubscribeToResourceErr subscribes for as long as the request lasts. Of the handshake's

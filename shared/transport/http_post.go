@@ -57,7 +57,7 @@ func (s *served) post(w http.ResponseWriter, r *http.Request, who client) {
 		})
 		return
 	}
-	from := &httpSession{client: who, id: who.id(), modern: m.Modern, reply: out}
+	from := &httpSession{session: session{peer: &peer{}, id: who.id(), modern: m.Modern}, client: who, reply: out}
 	from.Initialize()
 	if !m.Modern {
 		from.SetClientInfo(info)
@@ -147,7 +147,7 @@ func (s *served) call(out *reply, r *http.Request, from *httpSession, work *call
 		defer s.h.UnregisterSession(context.WithoutCancel(ctx), from.id)
 	}
 	response := s.h.HandleMessage(s.h.WithContext(s.o.Context(ctx, idText(m.ID)), from), body)
-	from.notes.end()
+	from.flush()
 	if work.dropped.Load() {
 		out.finish(http.StatusNoContent, nil, nil) // a cancelled request is answered no more
 		return

@@ -109,7 +109,7 @@ func (l *HTTPListener) Serve(ctx context.Context, h Handler, o HTTPOptions) erro
 	defer done()
 	err := srv.Shutdown(last)
 	if n, _ := s.calls.state(); n > 0 {
-		_ = srv.Close() // what is left is told
+		_ = srv.Close() // the error says what is left
 		return fault.New(fault.TimedOut, "requests did not end in time and were abandoned", "").With("requests", n).Because(err)
 	}
 	_ = srv.Close() // of connections nothing is left to lose

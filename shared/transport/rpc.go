@@ -168,7 +168,7 @@ const (
 )
 
 // reader reads a message in one pass, to its end also where a name is wrong: what is not JSON
-// is told first.
+// is refused first.
 type reader struct {
 	message
 	*jsonx.Scanner

@@ -3,6 +3,7 @@ package transport
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -106,55 +107,77 @@ func (p *peer) IsSubscribedToResource(uri string) bool {
 // top. Only a client that does not read gets there.
 const maxNotes = 512
 
-// notes are the notifications of one request on their way to the client: they are sent
-// one after the other, in their order, and none after the end. The zero notes are empty.
-type notes struct {
+// session is the client as handlers see it, for one request: what each transport's session
+// has. Its notifications are sent one after the other, in their order, and none after the end.
+type session struct {
+	*peer
+	id     string
+	modern bool            // of a request of 2026-07-28
+	stream json.RawMessage // the subscription that notifications are marked with, or nil
+
 	open    sync.Once
-	queue   chan mcp.JSONRPCNotification // nil until somebody asks for it
+	queue   chan mcp.JSONRPCNotification // nil until a handler asks for it
 	over    chan struct{}
 	flushed chan struct{}
 }
 
-// channel takes notifications, each of which send brings to the client; the first
-// caller's send does.
-func (n *notes) channel(send func(mcp.JSONRPCNotification)) chan<- mcp.JSONRPCNotification {
-	n.open.Do(func() {
-		n.queue = make(chan mcp.JSONRPCNotification, maxNotes)
-		n.over, n.flushed = make(chan struct{}), make(chan struct{})
+// SessionID names the client.
+func (s *session) SessionID() string { return s.id }
+
+// SubscriptionFilter is what a listening client opted in to. From 2026-07-28 on
+// every notification needs that; before, none does.
+func (s *session) SubscriptionFilter() (mcp.SubscriptionFilter, bool) { return s.Filter(), s.modern }
+
+// notifications takes notifications, each of which send brings to the client as a line; the
+// first caller's send does. The error of one that cannot be encoded goes there, too.
+func (s *session) notifications(send func(line []byte, err error)) chan<- mcp.JSONRPCNotification {
+	s.open.Do(func() {
+		s.queue = make(chan mcp.JSONRPCNotification, maxNotes)
+		s.over, s.flushed = make(chan struct{}), make(chan struct{})
+		forward := func(n mcp.JSONRPCNotification) {
+			if s.stream != nil {
+				n = marked(n, s.stream)
+			}
+			line, err := marshalLine(n)
+			if err != nil {
+				err = fmt.Errorf("%s: %w", n.Method, err)
+			}
+			send(line, err)
+		}
 		go func() {
-			defer close(n.flushed)
+			defer close(s.flushed)
 			for {
 				select {
-				case note := <-n.queue:
-					send(note)
-				case <-n.over:
-					for len(n.queue) > 0 { // nobody else receives
-						send(<-n.queue)
+				case n := <-s.queue:
+					forward(n)
+				case <-s.over:
+					for len(s.queue) > 0 { // nobody else receives
+						forward(<-s.queue)
 					}
 					return
 				}
 			}
 		}()
 	})
-	return n.queue
+	return s.queue
 }
 
-// end returns when every notification so far is sent. What comes later reaches
+// flush returns when every notification so far is sent. What comes later reaches
 // nobody: its request is over.
-func (n *notes) end() {
-	if n.stop() {
-		<-n.flushed
+func (s *session) flush() {
+	if s.stop() {
+		<-s.flushed
 	}
 }
 
-// stop is end without waiting, for where sending may be stuck. It reports whether there was
-// anything to stop.
-func (n *notes) stop() bool {
-	n.open.Do(func() {})
-	if n.queue == nil {
+// stop is flush without waiting, for where sending may be stuck. It reports whether there
+// was anything to stop.
+func (s *session) stop() bool {
+	s.open.Do(func() {})
+	if s.queue == nil {
 		return false
 	}
-	close(n.over)
+	close(s.over)
 	return true
 }
 

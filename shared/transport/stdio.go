@@ -82,13 +82,13 @@ func ServeStdio(ctx context.Context, h Handler, in io.Reader, out io.Writer, o S
 	base, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	c.stop = stop
 	c.turn = newTurn(func() { c.handOn(base) })
-	c.session = &stdioSession{peer: &peer{}, id: clientSession, conn: c}
+	c.session = &stdioSession{session: session{peer: &peer{}, id: clientSession}, conn: c}
 	defer c.out.seal()
 	if err := h.RegisterSession(ctx, c.session); err != nil {
 		return fault.New(fault.Unavailable, "the session could not be registered", "").Because(err)
 	}
 	defer h.UnregisterSession(context.WithoutCancel(ctx), c.session.SessionID())
-	defer c.session.notes.stop()
+	defer c.session.stop()
 	defer c.turn.timer.Stop()
 	go c.read(base)
 	return c.wait(ctx)
@@ -112,7 +112,7 @@ type conn struct {
 	turn    *turn         // whose it is to read
 	free    chan struct{} // hands it to one that is idle
 	idle    atomic.Int64  // goroutines that wait for it
-	ended   chan error    // the reader's last word, said once
+	ended   chan error    // the reader's last error, sent once
 }
 
 // wait returns when the connection has ended, at most Drain after the first sign of it.

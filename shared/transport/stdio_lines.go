@@ -70,7 +70,7 @@ func (l *lines) line() ([]byte, error) {
 // oversize is a line that was skipped because of its length.
 type oversize struct {
 	max int
-	id  json.RawMessage // of the request it held, where that could be seen
+	id  json.RawMessage // of the request in it, where that could be seen
 }
 
 func (e *oversize) Error() string { return fmt.Sprintf("message longer than %d bytes", e.max) }

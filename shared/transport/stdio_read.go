@@ -30,9 +30,9 @@ func (c *conn) read(base context.Context) {
 				runtime.GC() // before the next one comes
 			}
 		default:
-			kept := c.turn.keep()
+			request := c.turn.keep()
 			c.run(ctx, work)
-			if c.turn.back(kept) {
+			if c.turn.back(request) {
 				continue
 			}
 		}
@@ -88,7 +88,7 @@ func (c *conn) request(base context.Context) (context.Context, *call) {
 			// Before the next line, so that what the client tells counts for what it asks later.
 			s := c.session.forRequest(m, nil)
 			c.handle(c.h.WithContext(context.WithValue(base, inlineKey{}, true), s), m, line)
-			s.notes.end()
+			s.flush()
 		default:
 			ctx, cancel := context.WithCancelCause(base)
 			work := &call{message: m, Name: m.Key, Size: len(line), line: line, Cancel: cancel}
@@ -144,7 +144,7 @@ func (c *conn) run(ctx context.Context, work *call) {
 	}
 	s := c.session.forRequest(work.message, work)
 	response := c.respond(ctx, work, s)
-	s.notes.end() // its notifications are written; now the response may be
+	s.flush() // its notifications are written; now the response may be
 	if _, ok := response.(mcp.JSONRPCResponse); ok && isHandshake(work.message) {
 		c.greeted.Store(true)
 	}
@@ -152,7 +152,7 @@ func (c *conn) run(ctx context.Context, work *call) {
 	size := len(line)
 	c.out.count(size - room)
 	c.out.write(line, func() bool {
-		work.line = nil // not held while the client does not read
+		work.line = nil // not needed while the client does not read
 		return c.calls.answer(work)
 	})
 	c.out.lines.reuse(line)

@@ -18,13 +18,9 @@ const clientSession = "stdio"
 // stdioSession is the client as handlers see it. Each request gets one of its own,
 // made of what the connection knows, and its own queue of notifications.
 type stdioSession struct {
-	*peer
-	notes  notes
-	id     string
-	conn   *conn
-	call   *call           // whose notifications these are; nil for the client's own session
-	stream json.RawMessage // the subscription that notifications are marked with, or nil
-	modern bool
+	session
+	conn *conn
+	call *call // whose notifications these are; nil for the client's own session
 }
 
 var (
@@ -40,7 +36,7 @@ var (
 // forRequest is the session of one message. A request of 2026-07-28 says itself
 // what its client is and can; nothing is taken from, or left to, other requests.
 func (s *stdioSession) forRequest(m message, of *call) *stdioSession {
-	own := &stdioSession{peer: s.peer, id: s.id, conn: s.conn, call: of}
+	own := &stdioSession{session: session{peer: s.peer, id: s.id}, conn: s.conn, call: of}
 	if !m.Modern {
 		return own
 	}
@@ -51,9 +47,6 @@ func (s *stdioSession) forRequest(m message, of *call) *stdioSession {
 	}
 	return own
 }
-
-// SessionID names the client.
-func (s *stdioSession) SessionID() string { return s.id }
 
 // Waits says that the request begins something that takes its time, as a program
 // does: others are read meanwhile, without a look first at how long it takes.
@@ -66,13 +59,9 @@ func (s *stdioSession) Waits() {
 // NotificationChannel takes notifications for the client. They are written in
 // their order, and before the response of the request they belong to.
 func (s *stdioSession) NotificationChannel() chan<- mcp.JSONRPCNotification {
-	return s.notes.channel(func(n mcp.JSONRPCNotification) {
-		if s.stream != nil {
-			n = marked(n, s.stream)
-		}
-		line, err := marshalLine(n)
-		if err != nil { // a fault of ours, that must not cost the connection
-			s.conn.o.Log.Error("a notification could not be encoded", "method", n.Method, "error", err)
+	return s.notifications(func(line []byte, err error) {
+		if err != nil { // a bug of ours, which must not cost the connection
+			s.conn.o.Log.Error("a notification could not be encoded", "error", err)
 			return
 		}
 		s.conn.out.write(line, s.wanted)
@@ -81,12 +70,6 @@ func (s *stdioSession) NotificationChannel() chan<- mcp.JSONRPCNotification {
 
 // wanted reports whether the client still wants to hear of the request.
 func (s *stdioSession) wanted() bool { return s.call == nil || !s.call.dropped.Load() }
-
-// SubscriptionFilter is what a listening client opted in to. From 2026-07-28 on
-// every notification needs that; before, none does.
-func (s *stdioSession) SubscriptionFilter() (mcp.SubscriptionFilter, bool) {
-	return s.Filter(), s.modern
-}
 
 // inlineKey marks the context of a handler that the reader waits for: the
 // answer to a question would stand behind it in the stream for ever.
