@@ -91,7 +91,9 @@ func (m masker) list(b []byte, list []jsonx.Value, program ...string) []byte {
 	texts := make([]bool, len(list))
 	for i, v := range list {
 		s, ok := shortText(v)
-		s = maskText(s)
+		if s = maskText(s); !ok {
+			s = "" // a digest is no word: it must not pass for the credential that comes last
+		}
 		if i > 0 {
 			if option := list[i-1].Text(); strings.HasPrefix(option, "-") && !strings.ContainsAny(option, "= :") && isSecretName(option) {
 				s, ok = Masked, true

@@ -47,6 +47,7 @@ func TestArgumentsAreMasked(t *testing.T) {
 		{"256 bytes stay", `"` + long[1:] + `"`, `"` + long[1:] + `"`},
 		{"257 bytes become a digest", `"` + long + `"`, digestOf(long)},
 		{"a long number becomes a digest", strings.Repeat("7", 300), digestOf(strings.Repeat("7", 300))},
+		{"a password before a value that is too long", `["mysqladmin","password","hunter2","` + long + `"]`, `["mysqladmin","password","[masked]",` + digestOf(long) + `]`},
 		{"a long key is not kept", `{"` + long + `":1}`, `{"[masked] ` + fmt.Sprintf("%x", sha256.Sum256([]byte(long))) + `":1}`},
 
 		{"a JSON web token", text(jwt), `"[masked]"`},
