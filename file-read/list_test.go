@@ -75,11 +75,11 @@ func TestEveryEntryIsListedAsWhatItIs(t *testing.T) {
 
 func TestPagesAreTheWholeInEveryOrderEvenIfTheDirectoryChanges(t *testing.T) {
 	for _, by := range []string{"name", "size", "modified"} {
-		var world, want []string
+		var fixture, want []string
 		for i := range 25 {
-			world = append(world, fmt.Sprintf("f%02d=%s", i, strings.Repeat("x", i%4)))
+			fixture = append(fixture, fmt.Sprintf("f%02d=%s", i, strings.Repeat("x", i%4)))
 		}
-		r, dir := readerOf(t, world...)
+		r, dir := readerOf(t, fixture...)
 		all, err := r.list(context.Background(), listIn{Dir: ".", Sort: by, Limit: 100})
 		if err != nil {
 			t.Fatal(err)

@@ -11,5 +11,5 @@ func TestMain(m *testing.M) { mcptest.Main(m, "file-read", main) }
 func TestScripts(t *testing.T) { mcptest.Scripts(t, "testdata/script") }
 
 func TestTheWireIsAsTheStoriesTell(t *testing.T) {
-	mcptest.Stories(t, "testdata/wire")
+	mcptest.Sessions(t, "testdata/wire")
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/multiollama/mcp-server/shared/toolkit"
 )
 
-func TestEveryRoomTouchesOnlyWhatItMay(t *testing.T) {
+func TestPackagesImportOnlyWhatTheyMay(t *testing.T) {
 	pure := mcptest.Pure("internal/lines/*.go internal/match/*.go internal/dfa/*.go")
 	pure.Except = []string{"scan_amd64.go", "parallel.go", "lineindex.go"}
 	mcptest.Imports(t,
@@ -18,12 +18,12 @@ func TestEveryRoomTouchesOnlyWhatItMay(t *testing.T) {
 		mcptest.Operations("*.go", "filesystem_tree.go"),
 		pure,
 		mcptest.Rule{
-			Room:    "internal/match/scan*.go internal/match/parallel.go internal/lines/lineindex.go",
+			Files:   "internal/match/scan*.go internal/match/parallel.go internal/lines/lineindex.go",
 			Never:   []string{"os/...", "net/...", "syscall", "unsafe", "golang.org/x/sys/unix", mcptest.Shared + "/toolkit"},
-			Because: "what makes a room quick is memory, vectors and goroutines: files are opened by those who confine them",
+			Because: "what makes these packages quick is memory, vectors and goroutines: files are opened by those who confine them",
 		},
 		mcptest.Rule{
-			Room:    "internal/index/*.go",
+			Files:   "internal/index/*.go",
 			Never:   []string{"os/...", "net/...", mcptest.Shared + "/toolkit"},
 			Because: "the index takes memory from the system, and is told of files by those who read them",
 		},

@@ -42,11 +42,11 @@ func TestFinding(t *testing.T) {
 }
 
 func TestFoundPathsComeInPartsThatLoseNothing(t *testing.T) {
-	var world []string
+	var fixture []string
 	for i := range 30 {
-		world = append(world, fmt.Sprintf("d%d/f%02d.txt=", i%3, i), fmt.Sprintf("d%d.x/g%02d.txt=", i%3, i))
+		fixture = append(fixture, fmt.Sprintf("d%d/f%02d.txt=", i%3, i), fmt.Sprintf("d%d.x/g%02d.txt=", i%3, i))
 	}
-	r, _ := readerOf(t, world...)
+	r, _ := readerOf(t, fixture...)
 	in := findIn{Base: ".", Glob: "*.txt", Recursive: true, MaxResults: 1000}
 	all, err := r.find(context.Background(), in)
 	if err != nil || len(all.Paths) != 60 {
@@ -196,11 +196,11 @@ func TestALongLineIsAWindowAroundItsMatch(t *testing.T) {
 }
 
 func TestACancelledSearchStops(t *testing.T) {
-	var world []string
+	var fixture []string
 	for i := range 50 {
-		world = append(world, fmt.Sprintf("f%d.txt=hay", i))
+		fixture = append(fixture, fmt.Sprintf("f%d.txt=hay", i))
 	}
-	r, _ := readerOf(t, world...)
+	r, _ := readerOf(t, fixture...)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, err := r.search(ctx, searchIn{Path: ".", Regex: "x", Recursive: true, MaxResults: 1, Output: "lines"})

@@ -14,7 +14,7 @@ import (
 	"github.com/multiollama/mcp-server/shared/toolkit"
 )
 
-// serve is a server of one vocabulary over a literal world.
+// serve is a server of one vocabulary over a literal fixture.
 func serve(t *testing.T, vocabulary string, o confine.Options, entries ...string) (*toolkit.Server, string) {
 	t.Helper()
 	dir := mcptest.Tree(t, entries...)

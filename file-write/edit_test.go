@@ -46,14 +46,14 @@ func TestEditing(t *testing.T) {
 		{"no new text", editIn{Path: "a.txt", Old: ptr("one")}, fault.ParamMissing, "a.txt", "one\ntwo\nthree\ntwo\n"},
 		{"both ways to say it", editIn{Path: "a.txt", Old: ptr("one"), New: ptr("1"), Edits: []editsItem{{Old: "two", New: "2"}}}, fault.ParamInvalid, "a.txt", "one\ntwo\nthree\ntwo\n"},
 	} {
-		w := newWorld(t, here...)
+		w := newFixture(t, here...)
 		out, err := w.edit(t.Context(), c.in)
 		is(t, c.what, err, c.code)
 		w.holds(c.what, c.file, c.holds)
 		if err == nil && (out.SHA256 != sumOf(c.holds) || out.Diff == "" || out.ChangeID == "") {
 			t.Errorf("%s: told is %+v", c.what, out)
 		}
-		dry := newWorld(t, here...)
+		dry := newFixture(t, here...)
 		c.in.DryRun = true
 		shown, dryErr := dry.edit(t.Context(), c.in)
 		if (err == nil) != (dryErr == nil) || err == nil && (shown.Diff != out.Diff || shown.SHA256 != out.SHA256 || shown.ChangeID != "") {
@@ -67,7 +67,7 @@ func TestEditing(t *testing.T) {
 }
 
 func TestANearMissIsExplained(t *testing.T) {
-	w := newWorld(t, "a.go=func main() {\n\tprintln(\"hello\")\n}\n")
+	w := newFixture(t, "a.go=func main() {\n\tprintln(\"hello\")\n}\n")
 	_, err := w.edit(t.Context(), editIn{Path: "a.go", Old: ptr("    println(\"hello\")"), New: ptr("    println(\"bye\")")})
 	var e *fault.Error
 	if !errors.As(err, &e) || e.Code != fault.ParamInvalid || e.Details["line"] != 2 || !strings.Contains(e.Msg+e.Do, "indent") {
@@ -77,7 +77,7 @@ func TestANearMissIsExplained(t *testing.T) {
 }
 
 func TestAnEditIsToldInALineAndADifference(t *testing.T) {
-	w := newWorld(t, "a.txt=one\ntwo\n")
+	w := newFixture(t, "a.txt=one\ntwo\n")
 	out, err := w.edit(t.Context(), editIn{Path: "a.txt", Old: ptr("two"), New: ptr("2"), DryRun: true})
 	is(t, "dry", err, nil)
 	if want := "[dry run, nothing was changed] Edited: a.txt (replacements: 1, sha256 " + sumOf("one\n2\n") + ")\n--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n"; out.Text() != want {

@@ -16,7 +16,7 @@ import (
 const harmless, hostile = "echo before\n", "echo after\n"
 
 // runs is what a shell makes of the file.
-func (w world) runs(name string) string {
+func (w fixture) runs(name string) string {
 	w.t.Helper()
 	c := exec.Command("sh", "-c", "./"+name)
 	c.Dir = w.dir
@@ -65,39 +65,39 @@ func fatal(t *testing.T, err error) {
 func TestTheContentOfAFileWithAnExecutableBitStays(t *testing.T) {
 	old, content := "before", hostile
 	for what, make := range withBit {
-		for act, do := range map[string]func(w world) error{
-			"overwrite": func(w world) error {
+		for act, do := range map[string]func(w fixture) error{
+			"overwrite": func(w fixture) error {
 				_, err := w.write(t.Context(), writeIn{Path: "x", Content: hostile, Overwrite: true})
 				return err
 			},
-			"empty": func(w world) error {
+			"empty": func(w fixture) error {
 				_, err := w.write(t.Context(), writeIn{Path: "x", Overwrite: true})
 				return err
 			},
-			"append": func(w world) error {
+			"append": func(w fixture) error {
 				_, err := w.write(t.Context(), writeIn{Path: "x", Content: hostile, Append: true})
 				return err
 			},
-			"edit": func(w world) error {
+			"edit": func(w fixture) error {
 				_, err := w.edit(t.Context(), editIn{Path: "x", Old: &old, New: &content})
 				return err
 			},
-			"look at an edit": func(w world) error {
+			"look at an edit": func(w fixture) error {
 				_, err := w.edit(t.Context(), editIn{Path: "x", Old: &old, New: &content, DryRun: true})
 				return err
 			},
-			"copy over it": func(w world) error {
+			"copy over it": func(w fixture) error {
 				_, err := w.copy(t.Context(), copyIn{Source: "text", Destination: "x", Overwrite: true})
 				return err
 			},
-			"restore": func(w world) error { return w.restored("x") },
-			"move": func(w world) error {
+			"restore": func(w fixture) error { return w.restored("x") },
+			"move": func(w fixture) error {
 				_, err := w.move(t.Context(), moveIn{Source: "x", Destination: "build"})
 				return err
 			},
 		} {
 			t.Run(what+", "+act, func(t *testing.T) {
-				w := newWorld(t, "x="+harmless, "text="+hostile)
+				w := newFixture(t, "x="+harmless, "text="+hostile)
 				if act == "restore" {
 					w.holdsNow("x", hostile)
 					w.holdsNow("x", harmless)
@@ -114,14 +114,14 @@ func TestTheContentOfAFileWithAnExecutableBitStays(t *testing.T) {
 }
 
 // holdsNow changes a file through the server.
-func (w world) holdsNow(name, content string) {
+func (w fixture) holdsNow(name, content string) {
 	w.t.Helper()
 	_, err := w.write(w.t.Context(), writeIn{Path: name, Content: content, Overwrite: true})
 	fatal(w.t, err)
 }
 
 // restored puts back what was in a file before the last change.
-func (w world) restored(name string) error {
+func (w fixture) restored(name string) error {
 	w.t.Helper()
 	changes, err := w.past.List(history.Filter{Beneath: []string{filepath.Join(w.dir, name)}, Limit: 1})
 	fatal(w.t, err)
@@ -132,12 +132,12 @@ func (w world) restored(name string) error {
 func TestWhatTakesThePlaceOfAnExecutableIsNone(t *testing.T) {
 	for what, make := range withBit {
 		t.Run(what, func(t *testing.T) {
-			w := newWorld(t, "x="+harmless, "text="+hostile)
+			w := newFixture(t, "x="+harmless, "text="+hostile)
 			make(t, filepath.Join(w.dir, "x"))
 			_, err := w.move(t.Context(), moveIn{Source: "text", Destination: "x", Overwrite: true})
 			is(t, "move over it", err, nil)
 			w.isText("x", hostile)
-			w = newWorld(t, "x="+harmless)
+			w = newFixture(t, "x="+harmless)
 			make(t, filepath.Join(w.dir, "x"))
 			_, err = w.copy(t.Context(), copyIn{Source: "x", Destination: "y"})
 			is(t, "copy it", err, nil)
@@ -153,7 +153,7 @@ func TestWhatTakesThePlaceOfAnExecutableIsNone(t *testing.T) {
 }
 
 // isText checks that a file has this content and that nobody can execute it.
-func (w world) isText(name, content string) {
+func (w fixture) isText(name, content string) {
 	w.t.Helper()
 	w.holds("afterwards", name, content)
 	info, err := os.Stat(filepath.Join(w.dir, name))

@@ -297,7 +297,7 @@ func (k *killing) swept(t *testing.T) {
 // A move to another file system makes its copy where the file goes.
 func TestLeftoversAreSweptOnBothSidesOfAMove(t *testing.T) {
 	const draft = ".mcp-draft-0123456789abcdef0123456789abcdef"
-	w := newWorld(t, "from/a.txt=x", "to/"+draft+"=left over", "elsewhere/b.txt=y")
+	w := newFixture(t, "from/a.txt=x", "to/"+draft+"=left over", "elsewhere/b.txt=y")
 	_, err := w.move(t.Context(), moveIn{Source: "from/a.txt", Destination: "to/a.txt"})
 	must(t, err)
 	must(t, os.WriteFile(w.dir+"/from/"+draft, nil, 0o600))

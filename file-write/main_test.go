@@ -12,7 +12,7 @@ func TestMain(m *testing.M) { mcptest.Main(m, "file-write", main) }
 func TestScripts(t *testing.T) { mcptest.Scripts(t, "testdata/script") }
 
 func TestTheWireIsAsTheStoriesTell(t *testing.T) {
-	mcptest.Stories(t, "testdata/wire",
+	mcptest.Sessions(t, "testdata/wire",
 		mcptest.Varying{Name: "CHANGE", In: regexp.MustCompile(`"changeId":"([^"]+)`)},
 		mcptest.Varying{Name: "TRASH", In: regexp.MustCompile(`"trashId":"([^"]+)|in the trash as (\w+)`)},
 	)

@@ -52,7 +52,7 @@ func TestMovingAndCopying(t *testing.T) {
 		{"from a protected path", "move", ".vscode/s.json", "s.json", false, fault.Forbidden, all},
 		{"a directory with something protected in it", "move", "g", "h", false, fault.Forbidden, all},
 	} {
-		w := newWorld(t, here...)
+		w := newFixture(t, here...)
 		var err error
 		if c.tool == "move" {
 			_, err = w.move(t.Context(), moveIn{Source: c.from, Destination: c.to, Overwrite: c.overwrite})
@@ -67,7 +67,7 @@ func TestMovingAndCopying(t *testing.T) {
 }
 
 func TestACopyHasNoMoreRightsThanItsSource(t *testing.T) {
-	w := newWorld(t, "a.txt=secret", "b.py=print(1)\n")
+	w := newFixture(t, "a.txt=secret", "b.py=print(1)\n")
 	for name, mode := range map[string]fs.FileMode{"a.txt": 0o600, "b.py": 0o755} {
 		if err := os.Chmod(w.dir+"/"+name, mode); err != nil {
 			t.Fatal(err)
@@ -82,7 +82,7 @@ func TestACopyHasNoMoreRightsThanItsSource(t *testing.T) {
 }
 
 func TestDirectoriesAreMadeOnce(t *testing.T) {
-	w := newWorld(t, "a.txt=x")
+	w := newFixture(t, "a.txt=x")
 	out, err := w.createDirectory(t.Context(), directoryIn{Path: "n/m"})
 	is(t, "new", err, nil)
 	again, err := w.createDirectory(t.Context(), directoryIn{Path: "n/m"})
@@ -99,7 +99,7 @@ func TestDirectoriesAreMadeOnce(t *testing.T) {
 }
 
 // lastChange is the id of the last change, "" where there is none.
-func (w world) lastChange() string {
+func (w fixture) lastChange() string {
 	w.t.Helper()
 	if changes := w.changesSoFar(); len(changes) > 0 {
 		return changes[0].ID
@@ -108,7 +108,7 @@ func (w world) lastChange() string {
 }
 
 // changesSoFar is the history, the last change first.
-func (w world) changesSoFar() []changeOut {
+func (w fixture) changesSoFar() []changeOut {
 	w.t.Helper()
 	out, err := w.listChanges(w.t.Context(), changesIn{Limit: 1000})
 	if err != nil {
@@ -121,43 +121,43 @@ func TestEveryChangeCanBeUndone(t *testing.T) {
 	here := []string{"a.txt=one\n", "b.txt=other\n", "d/x.txt=x", "d/e/y.txt=y", "d/l => x.txt"}
 	for _, c := range []struct {
 		what string
-		do   func(w world) (id string, err error)
+		do   func(w fixture) (id string, err error)
 		gone string // a path that is not there any more
 	}{
-		{"an overwrite", func(w world) (string, error) {
+		{"an overwrite", func(w fixture) (string, error) {
 			out, err := w.write(w.t.Context(), writeIn{Path: "a.txt", Content: "new", Overwrite: true})
 			return out.ChangeID, err
 		}, ""},
-		{"an addition", func(w world) (string, error) {
+		{"an addition", func(w fixture) (string, error) {
 			out, err := w.write(w.t.Context(), writeIn{Path: "a.txt", Content: "new", Append: true})
 			return out.ChangeID, err
 		}, ""},
-		{"an edit", func(w world) (string, error) {
+		{"an edit", func(w fixture) (string, error) {
 			out, err := w.edit(w.t.Context(), editIn{Path: "a.txt", Old: ptr("one"), New: ptr("1")})
 			return out.ChangeID, err
 		}, ""},
-		{"a move", func(w world) (string, error) {
+		{"a move", func(w fixture) (string, error) {
 			out, err := w.move(w.t.Context(), moveIn{Source: "a.txt", Destination: "n.txt"})
 			return out.ChangeID, err
 		}, "a.txt"},
-		{"a move of a directory", func(w world) (string, error) {
+		{"a move of a directory", func(w fixture) (string, error) {
 			out, err := w.move(w.t.Context(), moveIn{Source: "d", Destination: "n"})
 			return out.ChangeID, err
 		}, "d"},
-		{"a deletion", func(w world) (string, error) {
+		{"a deletion", func(w fixture) (string, error) {
 			out, err := w.delete(w.t.Context(), deleteIn{Path: "a.txt"})
 			return out.TrashID, err
 		}, "a.txt"},
-		{"a deletion of a directory", func(w world) (string, error) {
+		{"a deletion of a directory", func(w fixture) (string, error) {
 			out, err := w.delete(w.t.Context(), deleteIn{Path: "d", Recursive: true})
 			return out.TrashID, err
 		}, "d"},
-		{"a copy over a file", func(w world) (string, error) {
+		{"a copy over a file", func(w fixture) (string, error) {
 			out, err := w.copy(w.t.Context(), copyIn{Source: "b.txt", Destination: "a.txt", Overwrite: true})
 			return out.ReplacedID, err
 		}, ""},
 	} {
-		w := newWorld(t, here...)
+		w := newFixture(t, here...)
 		before := w.snapshot()
 		id, err := c.do(w)
 		is(t, c.what, err, nil)
@@ -182,7 +182,7 @@ func TestEveryChangeCanBeUndone(t *testing.T) {
 }
 
 // snapshot is every path and content.
-func (w world) snapshot() string {
+func (w fixture) snapshot() string {
 	var b strings.Builder
 	for name := range strings.FieldsSeq(w.names()) {
 		content, err := os.ReadFile(w.dir + "/" + name)
@@ -195,7 +195,7 @@ func (w world) snapshot() string {
 }
 
 func TestWhatWasReplacedByAMoveIsKept(t *testing.T) {
-	w := newWorld(t, "a.txt=new", "b.txt=old")
+	w := newFixture(t, "a.txt=new", "b.txt=old")
 	out, err := w.move(t.Context(), moveIn{Source: "a.txt", Destination: "b.txt", Overwrite: true})
 	is(t, "moving", err, nil)
 	_, err = w.restore(t.Context(), restoreIn{ID: out.ChangeID})
@@ -207,7 +207,7 @@ func TestWhatWasReplacedByAMoveIsKept(t *testing.T) {
 }
 
 func TestUndoingIsAChangeThatCanBeUndone(t *testing.T) {
-	w := newWorld(t, "a.txt=one")
+	w := newFixture(t, "a.txt=one")
 	first, err := w.write(t.Context(), writeIn{Path: "a.txt", Content: "two", Overwrite: true})
 	is(t, "overwriting", err, nil)
 	back, err := w.restore(t.Context(), restoreIn{ID: first.ChangeID})
@@ -243,7 +243,7 @@ func TestUndoingHasTheSameGuards(t *testing.T) {
 }
 
 func TestARefusalLeavesNoChangeInTheList(t *testing.T) {
-	w := newWorld(t, "a.txt=old", "d/x.txt=x", "b.txt=b")
+	w := newFixture(t, "a.txt=old", "d/x.txt=x", "b.txt=b")
 	for what, do := range map[string]func() error{
 		"a script over a file": func() error {
 			_, err := w.write(t.Context(), writeIn{Path: "a.txt", Content: "#!/bin/sh\n", Overwrite: true})
@@ -269,7 +269,7 @@ func TestARefusalLeavesNoChangeInTheList(t *testing.T) {
 }
 
 func TestWhatStaysAsItIsIsNoChange(t *testing.T) {
-	w := newWorld(t, "a.txt=same", "b.txt=same")
+	w := newFixture(t, "a.txt=same", "b.txt=same")
 	_, err := w.copy(t.Context(), copyIn{Source: "a.txt", Destination: "b.txt", Overwrite: true})
 	is(t, "a copy over a file with the same content", err, nil)
 	_, err = w.write(t.Context(), writeIn{Path: "a.txt", Content: "same", Overwrite: true})
@@ -280,7 +280,7 @@ func TestWhatStaysAsItIsIsNoChange(t *testing.T) {
 }
 
 func TestChangesAreListedByPlaceAndTime(t *testing.T) {
-	w := newWorld(t, "a.txt=1", "d/b.txt=2", "d/e/c.txt=3", "de/f.txt=4")
+	w := newFixture(t, "a.txt=1", "d/b.txt=2", "d/e/c.txt=3", "de/f.txt=4")
 	for _, p := range []string{"a.txt", "d/b.txt", "d/e/c.txt", "de/f.txt"} {
 		_, err := w.write(t.Context(), writeIn{Path: p, Content: "new", Overwrite: true})
 		is(t, p, err, nil)
@@ -314,7 +314,7 @@ func TestChangesAreListedByPlaceAndTime(t *testing.T) {
 }
 
 func TestAPrivateDirectoryComesBackPrivate(t *testing.T) {
-	w := newWorld(t, "d/x.txt=x", "d/e/y.txt=y")
+	w := newFixture(t, "d/x.txt=x", "d/e/y.txt=y")
 	if err := os.Chmod(w.dir+"/d", 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -331,7 +331,7 @@ func TestAPrivateDirectoryComesBackPrivate(t *testing.T) {
 }
 
 func TestWhatIsDeniedByNowIsNotTold(t *testing.T) {
-	w := newWorld(t, "a.txt=a", ".env=TOKEN=x", "b.txt=b", "c.txt=c", "private/")
+	w := newFixture(t, "a.txt=a", ".env=TOKEN=x", "b.txt=b", "c.txt=c", "private/")
 	for _, name := range []string{"a.txt", ".env"} {
 		if _, err := w.write(t.Context(), writeIn{Path: name, Content: "new", Overwrite: true}); err != nil {
 			t.Fatal(err)

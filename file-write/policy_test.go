@@ -8,7 +8,7 @@ import (
 	"github.com/multiollama/mcp-server/shared/toolkit"
 )
 
-func TestEveryRoomTouchesOnlyWhatItMay(t *testing.T) {
+func TestPackagesImportOnlyWhatTheyMay(t *testing.T) {
 	mcptest.Imports(t,
 		mcptest.Connects("main.go"),
 		mcptest.Tables("tools.go"),
@@ -17,7 +17,7 @@ func TestEveryRoomTouchesOnlyWhatItMay(t *testing.T) {
 		mcptest.Pure("internal/edit/*.go internal/diff/*.go internal/guard/*.go"),
 		mcptest.Untested("*.go internal/*/*.go"),
 		mcptest.Rule{
-			Room:    "*.go internal/*/*.go",
+			Files:   "*.go internal/*/*.go",
 			Never:   []string{"os/exec", "net/...", "plugin"},
 			Because: "this server starts nothing and talks to nobody",
 		},

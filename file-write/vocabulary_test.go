@@ -14,8 +14,8 @@ import (
 	"github.com/multiollama/mcp-server/shared/toolkit"
 )
 
-// serve is a server of one vocabulary over a literal world.
-func serve(t *testing.T, vocabulary string, o confine.Options, entries ...string) (*toolkit.Server, world) {
+// serve is a server of one vocabulary over a literal fixture.
+func serve(t *testing.T, vocabulary string, o confine.Options, entries ...string) (*toolkit.Server, fixture) {
 	t.Helper()
 	w := worldWith(t, o, nil, nil, entries...)
 	for _, v := range everyVocabulary(w.writer) {
@@ -50,7 +50,7 @@ func structured(t *testing.T, r *mcp.CallToolResult) string {
 }
 
 // calls has a success and a failure for every tool of every vocabulary, in the order
-// in which they are made on one world.
+// in which they are made on one fixture.
 var calls = map[string][]struct{ tool, good, bad string }{
 	"standard": {
 		{"file_write", `{"path":"new/a.txt","content":"one\n"}`, `{"path":"a.txt","content":"x"}`},

@@ -69,7 +69,7 @@ func TestWriting(t *testing.T) {
 		{"a git hook in other letters", writeIn{Path: "sub/.GIT/config", Content: "x\n", Parents: true}, fault.Forbidden, "sub/.GIT/config", "<none>"},
 		{"the servers of an agent", writeIn{Path: ".mcp.json", Content: "{}"}, fault.Forbidden, ".mcp.json", "<none>"},
 	} {
-		w := newWorld(t, here...)
+		w := newFixture(t, here...)
 		before := w.names()
 		out, err := w.write(t.Context(), c.in)
 		is(t, c.what, err, c.code)
@@ -81,7 +81,7 @@ func TestWriting(t *testing.T) {
 			t.Errorf("%s: the hash told is that of something else", c.what)
 		}
 
-		dry := newWorld(t, here...)
+		dry := newFixture(t, here...)
 		c.in.DryRun = true
 		shown, dryErr := dry.write(t.Context(), c.in)
 		if dry.names() != before {
@@ -97,7 +97,7 @@ func TestWriting(t *testing.T) {
 }
 
 func TestAWriteTellsWhatItDid(t *testing.T) {
-	w := newWorld(t, "a.txt=one\ntwo\nthree\n")
+	w := newFixture(t, "a.txt=one\ntwo\nthree\n")
 	out, err := w.write(t.Context(), writeIn{Path: "a.txt", Content: "one\n2\nthree\n", Overwrite: true})
 	is(t, "overwriting", err, nil)
 	want := fmt.Sprintf("Replaced: a.txt (12 bytes written, sha256 %s)\n--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n", sumOf("one\n2\nthree\n"))
@@ -117,7 +117,7 @@ func TestAWriteTellsWhatItDid(t *testing.T) {
 }
 
 func TestAFileWithFurtherNamesIsToldOf(t *testing.T) {
-	w := newWorld(t, "a.txt=old")
+	w := newFixture(t, "a.txt=old")
 	if err := os.Link(w.dir+"/a.txt", w.dir+"/b.txt"); err != nil {
 		t.Skip("no hard links here: ", err)
 	}
@@ -157,7 +157,7 @@ func TestAProtectedPathIsSeenThroughALink(t *testing.T) {
 }
 
 func TestDirectoriesMadeForAWriteThatFailsAreTakenAway(t *testing.T) {
-	w := newWorld(t, "a.txt=x")
+	w := newFixture(t, "a.txt=x")
 	for _, in := range []writeIn{
 		{Path: "x/y/run.sh", Content: "id\n", Parents: true},
 		{Path: "x/y/a.txt", Content: "#!/bin/sh\n", Parents: true},
@@ -172,7 +172,7 @@ func TestDirectoriesMadeForAWriteThatFailsAreTakenAway(t *testing.T) {
 }
 
 func TestWhatIsTooLargeIsRefused(t *testing.T) {
-	w := newWorld(t, "a.txt=old")
+	w := newFixture(t, "a.txt=old")
 	_, err := w.write(t.Context(), writeIn{Path: "b.txt", Content: strings.Repeat("x", 100<<20+1)})
 	is(t, "a new file of more than 100 MiB", err, fault.LimitReached)
 	_, err = w.write(t.Context(), writeIn{Path: "a.txt", Content: strings.Repeat("x", 100<<20-2), Append: true})
@@ -181,7 +181,7 @@ func TestWhatIsTooLargeIsRefused(t *testing.T) {
 }
 
 func TestEveryFailureNamesThePathAndWhatToDo(t *testing.T) {
-	w := newWorld(t, "a.txt=old")
+	w := newFixture(t, "a.txt=old")
 	_, err := w.write(t.Context(), writeIn{Path: "a.txt", Content: "new"})
 	var e *fault.Error
 	if !errors.As(err, &e) || e.Details["path"] != "a.txt" || e.Do == "" || !strings.Contains(e.Do, "overwrite") {
@@ -190,7 +190,7 @@ func TestEveryFailureNamesThePathAndWhatToDo(t *testing.T) {
 }
 
 func TestTheDatedLayout(t *testing.T) {
-	w := newWorld(t, "a.txt=x")
+	w := newFixture(t, "a.txt=x")
 	l, err := newLayout("dated", "ada", func() time.Time { return time.Date(2026, 2, 3, 12, 0, 0, 0, time.Local) })
 	if err != nil {
 		t.Fatal(err)

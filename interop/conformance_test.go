@@ -26,7 +26,7 @@ import (
 // which nothing fails fails too, so that the file only shrinks.
 const expectedFailures = "testdata/conformance.txt"
 
-func TestWhatIsMadeOfOurRoomsConforms(t *testing.T) {
+func TestWhatIsMadeOfOurPackagesConforms(t *testing.T) {
 	for _, era := range mcptest.Eras() {
 		t.Run(version(era), func(t *testing.T) {
 			t.Parallel()

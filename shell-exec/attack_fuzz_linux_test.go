@@ -250,7 +250,7 @@ func programs() int {
 	return 250
 }
 
-// fuzzLine is the command for programs of a world, which it is told all about.
+// fuzzLine is the command for programs of a fixture, which it is told all about.
 func (s *siege) fuzzLine(from uint64, count int) string {
 	known := []string{strconv.Itoa(s.key)}
 	for _, id := range s.objects {
@@ -259,7 +259,7 @@ func (s *siege) fuzzLine(from uint64, count int) string {
 	known = append(known, strings.Fields(s.pids())...)
 	line := fmt.Sprintf("fuzz %d %d %s", from, from+uint64(count), strings.Join(known, ","))
 	for _, path := range []string{
-		// None that could lead above this world: at level 1 modes may be changed, and for root those of everything.
+		// None that could lead above this fixture: at level 1 modes may be changed, and for root those of everything.
 		s.out, s.out + "/file", s.out + "/dir", s.out + "/dir/new", s.out + "/new", s.out + "/stream", s.out + "/datagram", s.home, s.home + "/.ssh/id", s.home + "/new",
 		"file", "dir", "dir/file", "link", ".", "/proc/self/root" + s.out + "/file",
 		fmt.Sprintf("/proc/%d/mem", s.stranger.Process.Pid), fmt.Sprintf("/proc/%d/root%s/file", s.stranger.Process.Pid, s.out),

@@ -143,7 +143,7 @@ func (s *siege) wishes() {
 	}
 }
 
-// garrison is a server in such a world, with a command that works for somebody else.
+// garrison is a server in such a fixture, with a command that works for somebody else.
 type garrison struct {
 	*siege
 	client *mcptest.Client
@@ -151,7 +151,7 @@ type garrison struct {
 	first  func() // what is done before anybody looks at the harm
 }
 
-// garrison starts a server in this world.
+// garrison starts a server in this fixture.
 func (s *siege) garrison(how stance) *garrison {
 	s.t.Helper()
 	o := mcptest.Options{Env: append([]string{"HOME=" + s.home, "XDG_STATE_HOME=" + s.state, "TOKEN=" + s.secret("server", "variables of the server")}, how.env...)}

@@ -575,7 +575,7 @@ func raceConnect(args []string) {
 }
 
 // useSystemV reads and changes what a stranger shares: a segment, a queue and a set of semaphores by their key, or by
-// their place. What other worlds share is left alone.
+// their place. What other fixtures share is left alone.
 func useSystemV(args []string) {
 	key, _ := strconv.Atoi(args[0])
 	for id := range uintptr(64) { // without the key, by their place
@@ -596,7 +596,7 @@ func useSystemV(args []string) {
 	}
 }
 
-// peek reads a segment and writes to it, if it is of the world with this number.
+// peek reads a segment and writes to it, if it is of the fixture with this number.
 func peek(id uintptr, number string) {
 	at, _, errno := unix.Syscall(unix.SYS_SHMAT, id, 0, 0)
 	if errno != 0 {

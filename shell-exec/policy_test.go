@@ -11,7 +11,7 @@ import (
 	"github.com/multiollama/mcp-server/shared/toolkit"
 )
 
-func TestEveryRoomTouchesOnlyWhatItMay(t *testing.T) {
+func TestPackagesImportOnlyWhatTheyMay(t *testing.T) {
 	mcptest.Imports(t,
 		mcptest.Connects("main.go"),
 		mcptest.Tables("tools.go"),
@@ -22,7 +22,7 @@ func TestEveryRoomTouchesOnlyWhatItMay(t *testing.T) {
 		mcptest.Pure("internal/cmdline/*.go internal/effect/*.go internal/policy/*.go"),
 		mcptest.Untested("*.go internal/*/*.go"),
 		mcptest.Rule{
-			Room:    "*.go internal/policy/*.go internal/process/*.go internal/output/*.go",
+			Files:   "*.go internal/policy/*.go internal/process/*.go internal/output/*.go",
 			Never:   []string{"net/...", "plugin"},
 			Because: "this server talks to nobody but its client",
 		},

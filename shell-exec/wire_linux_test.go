@@ -8,7 +8,7 @@ import (
 )
 
 func TestTheWireIsAsTheStoriesTell(t *testing.T) {
-	mcptest.Stories(t, "testdata/wire",
+	mcptest.Sessions(t, "testdata/wire",
 		mcptest.Varying{Name: "EXECUTION", In: regexp.MustCompile(`"execution_id":"([^"]+)"|execution_id (exec_\w+)`)},
 		mcptest.Varying{Name: "OUTPUT", In: regexp.MustCompile(`"output_id":"([^"]+)"`)},
 		mcptest.Varying{Name: "PID", In: regexp.MustCompile(`"process_id":(\d+)`)},

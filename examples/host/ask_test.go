@@ -31,7 +31,7 @@ func TestThePersonDecides(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var out bytes.Buffer
-			s := newScreen(world{in: strings.NewReader(tt.typed), out: &out, lookup: environment}, 0)
+			s := newScreen(streams{in: strings.NewReader(tt.typed), out: &out, lookup: environment}, 0)
 			s.present = true
 			got, err := s.ask(t.Context(), &mcp.ElicitRequest{Params: &mcp.ElicitParams{Message: "run `rm\u202e x`", RequestedSchema: tt.schema}})
 			if err != nil {
@@ -49,7 +49,7 @@ func TestThePersonDecides(t *testing.T) {
 
 func TestColoursAreForTerminals(t *testing.T) {
 	var out bytes.Buffer
-	s := newScreen(world{in: strings.NewReader(""), out: &out, lookup: environment}, 0)
+	s := newScreen(streams{in: strings.NewReader(""), out: &out, lookup: environment}, 0)
 	s.heading("plain")
 	s.colours = true
 	s.heading("bold")

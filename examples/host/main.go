@@ -37,8 +37,8 @@ refused, a line with a server alone lists its tools, and # starts a heading.
 Flags:
 `
 
-// world is everything outside the program.
-type world struct {
+// streams is everything outside the program.
+type streams struct {
 	in       io.Reader
 	out, err io.Writer
 	lookup   func(string) (string, bool) // environment variables
@@ -51,7 +51,7 @@ var (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	w := world{os.Stdin, os.Stdout, os.Stderr, os.LookupEnv}
+	w := streams{os.Stdin, os.Stdout, os.Stderr, os.LookupEnv}
 	err := run(ctx, os.Args[1:], w)
 	stop()
 	switch {
@@ -67,7 +67,7 @@ func main() {
 	os.Exit(1)
 }
 
-func run(ctx context.Context, args []string, w world) error {
+func run(ctx context.Context, args []string, w streams) error {
 	flags := flag.NewFlagSet("host", flag.ContinueOnError)
 	flags.SetOutput(w.err)
 	flags.Usage = func() { fmt.Fprint(w.err, usage); flags.PrintDefaults() }

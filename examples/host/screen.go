@@ -42,7 +42,7 @@ const (
 	blue  = "36"
 )
 
-func newScreen(w world, lines int) *screen {
+func newScreen(w streams, lines int) *screen {
 	_, plain := w.lookup("NO_COLOR") // no-color.org
 	return &screen{
 		in: bufio.NewReader(w.in), present: isTerminal(w.in) && isTerminal(w.out),

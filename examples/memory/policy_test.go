@@ -13,7 +13,7 @@ import (
 	"github.com/multiollama/mcp-server/shared/toolkit"
 )
 
-func TestEveryRoomTouchesOnlyWhatItMay(t *testing.T) {
+func TestPackagesImportOnlyWhatTheyMay(t *testing.T) {
 	mcptest.Imports(t,
 		mcptest.Connects("main.go"),
 		mcptest.Tables("tools.go"),
@@ -21,12 +21,12 @@ func TestEveryRoomTouchesOnlyWhatItMay(t *testing.T) {
 		mcptest.Pure("internal/words/*.go"),
 		mcptest.Untested("*.go internal/*/*.go"),
 		mcptest.Rule{
-			Room:    "*.go internal/words/*.go",
+			Files:   "*.go internal/words/*.go",
 			Never:   []string{"database/...", "github.com/ncruces/..."},
 			Because: "only the store knows that there is a database, and SQL",
 		},
 		mcptest.Rule{
-			Room:    "*.go internal/*/*.go",
+			Files:   "*.go internal/*/*.go",
 			Never:   []string{"os/exec", "net", "net/http/...", "plugin"},
 			Because: "this server starts nothing and talks to nobody",
 		},

@@ -85,7 +85,7 @@ func entryFor(server string) hosts.Entry {
 }
 
 func TestTheServersPrintTheEntriesThatTheFilesHave(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	for _, s := range servers {
 		args := append([]string{"config", hosts.All()[0].Name}, grants[s.name]...)
 		out, err := w.run(you+"/bin/"+s.name, args...)
@@ -175,7 +175,7 @@ func TestEveryConfigurationStartsTheServersAsItSays(t *testing.T) {
 }
 
 func TestTheServersTakeWhatTheConfigurationsGrant(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	for _, s := range servers {
 		args := append([]string{"doctor", "--json"}, grants[s.name]...)
 		out, err := w.run(you+"/bin/"+s.name, args...)

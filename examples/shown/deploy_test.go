@@ -76,7 +76,7 @@ func TestTheDeploymentsGrantWhatTheirTableSays(t *testing.T) {
 	t.Setenv("TMPDIR", elsewhere)
 	rows := make([]string, len(attempts))
 	for _, name := range deployments {
-		w := newWorld(t, scene(outside.Addr().(*net.TCPAddr).Port)...)
+		w := newFixture(t, scene(outside.Addr().(*net.TCPAddr).Port)...)
 		clients := w.register(t, read(t, "../deploy", name+".mcp.json"))
 		for i, a := range attempts {
 			rows[i] += " " + a.on(t, clients[a.server]) + " |"
@@ -94,7 +94,7 @@ func TestTheDeploymentsGrantWhatTheirTableSays(t *testing.T) {
 }
 
 // register starts the servers of a file as a host does.
-func (w world) register(t *testing.T, file string) map[string]*mcptest.Client {
+func (w fixture) register(t *testing.T, file string) map[string]*mcptest.Client {
 	t.Helper()
 	var config struct {
 		MCPServers map[string]struct {

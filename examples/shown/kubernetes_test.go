@@ -336,7 +336,7 @@ func TestManifestsStartTheServersTheyAreFor(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := newWorld(t, "state/")
+			w := newFixture(t, "state/")
 			w.secrets(t)
 			var args []string
 			for _, word := range m.deployment.Spec.Template.Spec.Containers[0].Args {

@@ -10,7 +10,7 @@ import (
 	"github.com/multiollama/mcp-server/shared/mcptest"
 )
 
-// pages are the documents whose commands are run, each in a world of its own, in order:
+// pages are the documents whose commands are run, each in a fixture of its own, in order:
 //
 //   - of a block ```console every line that begins with $, with what stands below it for
 //     what it prints: … is anything within a line, and a line of it any lines
@@ -33,7 +33,7 @@ func TestEveryCommandOfThePagesDoesWhatItSays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := newWorld(t)
+			w := newFixture(t)
 			var now strings.Builder // the page with what is printed now
 			for _, s := range steps {
 				got, err := w.do(s.command)
@@ -109,7 +109,7 @@ func stepsIn(kind string, block []string, begin int) []step {
 }
 
 // do runs a command line as somebody types it at home, and is what the screen shows.
-func (w world) do(line string) (string, error) {
+func (w fixture) do(line string) (string, error) {
 	cmd := exec.Command("sh", "-uc", line)
 	cmd.Env, cmd.Dir = w.environ(), w.home
 	out, err := cmd.CombinedOutput()

@@ -24,7 +24,7 @@ const token = "0123456789abcdef0123456789abcdef"
 
 // secrets puts a token and a certificate where a cluster mounts them. The certificate is
 // the one that net/http/httptest has: no client here asks whose it is.
-func (w world) secrets(t *testing.T) {
+func (w fixture) secrets(t *testing.T) {
 	t.Helper()
 	s := httptest.NewTLSServer(nil)
 	defer s.Close()
@@ -39,7 +39,7 @@ func (w world) secrets(t *testing.T) {
 }
 
 // secret writes a file that nobody else can read.
-func (w world) secret(t *testing.T, name string, content []byte) {
+func (w fixture) secret(t *testing.T, name string, content []byte) {
 	t.Helper()
 	file := filepath.Join(w.home, name)
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
@@ -52,7 +52,7 @@ func (w world) secret(t *testing.T, name string, content []byte) {
 
 // answers starts a server with a command line in which it listens on port 0, and asks it
 // there by the name of url: for its health, without a token, and for its tools.
-func (w world) answers(t *testing.T, server string, args []string, url string) {
+func (w fixture) answers(t *testing.T, server string, args []string, url string) {
 	t.Helper()
 	cmd := exec.Command(w.at(you+"/bin/"+server), args...)
 	cmd.Env, cmd.Dir = append(w.environ(), "XDG_STATE_HOME="+w.home+"/state"), w.home

@@ -37,7 +37,7 @@ func TestUnitsStartTheServersTheyAreFor(t *testing.T) {
 	for name, unit := range units(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, "lib/"+name+"/")
+			w := newFixture(t, "lib/"+name+"/")
 			w.secret(t, "credentials/token", []byte(token+"\n"))
 			words := execStart(t, unit)
 			here := strings.NewReplacer("%d", w.home+"/credentials", "%S", w.home+"/lib", "/srv/project", w.home+"/project")
@@ -91,7 +91,7 @@ func TestUnitsPassSystemdsOwnLint(t *testing.T) {
 		t.Skip("systemd-analyze is not here")
 	}
 	for name, unit := range units(t) {
-		w := newWorld(t)
+		w := newFixture(t)
 		file := filepath.Join(w.home, name+".service")
 		here := strings.Replace(unit, "ExecStart=/usr/bin/", "ExecStart="+w.home+"/bin/", 1)
 		if err := os.WriteFile(file, []byte(here), 0o600); err != nil {

@@ -32,7 +32,7 @@ var filesystem = []counterpart{
 }
 
 func TestTheToolsOfTheReferenceServerAreHere(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	offered := map[string][]string{}
 	for _, s := range []string{"file-read", "file-write"} {
 		offered[s] = w.tools(t, s, "filesystem")
@@ -89,7 +89,7 @@ func TestTheToolsOfTheShellServerAreHere(t *testing.T) {
 		}
 		rows += "| " + code(c.theirs) + " | " + code(c.ours) + " | " + c.note + " |\n"
 	}
-	offered := newWorld(t).tools(t, "shell-exec", "shell-server")
+	offered := newFixture(t).tools(t, "shell-exec", "shell-server")
 	slices.Sort(offered)
 	slices.Sort(told)
 	if diff := cmp.Diff(offered, told); diff != "" {
@@ -106,7 +106,7 @@ func code(name string) string {
 }
 
 // tools are the names that a server offers under a vocabulary.
-func (w world) tools(t *testing.T, server, vocabulary string) (names []string) {
+func (w fixture) tools(t *testing.T, server, vocabulary string) (names []string) {
 	t.Helper()
 	out, err := w.run(you+"/bin/"+server, "tools", "--json", "--vocabulary", vocabulary)
 	if err != nil {

@@ -8,29 +8,29 @@ import (
 	"github.com/multiollama/mcp-server/shared/toolkit"
 )
 
-func TestEveryRoomTouchesOnlyWhatItMay(t *testing.T) {
+func TestPackagesImportOnlyWhatTheyMay(t *testing.T) {
 	mcptest.Imports(t,
 		mcptest.Connects("main.go"),
 		mcptest.Tables("tools.go"),
 		mcptest.Operations("*.go", "program.go"),
 		mcptest.Rule{
-			Room:    "program.go internal/page/*.go",
+			Files:   "program.go internal/page/*.go",
 			Never:   []string{"net", "net/http/...", "syscall", "os/exec"},
 			Because: "dial is the only one that connects",
 		},
 		mcptest.Rule{
-			Room:    "internal/page/*.go",
+			Files:   "internal/page/*.go",
 			Never:   []string{"os/...", "time", "unsafe", mcptest.Shared + "/toolkit", mcptest.Shared + "/confine"},
 			Alone:   true,
 			Because: "a page is made of memory only, so that its tests are tables and its fuzzing is whole",
 		},
 		mcptest.Rule{
-			Room:    "internal/dial/*.go",
+			Files:   "internal/dial/*.go",
 			Never:   []string{"os/...", "io/ioutil", mcptest.Shared + "/toolkit", mcptest.Shared + "/confine"},
 			Because: "the guard reads no files and no environment, a proxy in it least of all",
 		},
 		mcptest.Rule{
-			Room:    "*.go internal/*/*.go",
+			Files:   "*.go internal/*/*.go",
 			Deep:    true,
 			Never:   []string{mcptest.Shared + "/replace", "plugin", "net/http/httputil", "net/http/cookiejar"},
 			Because: "what fetches pages changes no files and remembers nothing of a server",

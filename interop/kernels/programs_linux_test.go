@@ -29,7 +29,7 @@ func (d doctor) flags(mode string) []string {
 	return []string{"--sandbox", mode, "--sandbox-level", d.level}
 }
 
-// stories use each server once. A story fails with its first command that fails.
+// sessions use each server once. A session fails with its first command that fails.
 var stories = []struct{ name, script string }{
 	{"file-read", `
 printf 'one\ntwo\n' >read.txt

@@ -15,32 +15,32 @@ import (
 func TestWhatACrashLeavesIsRepairedByTheNextEvent(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		crash  func(w world, before map[string][]byte)
+		crash  func(w fixture, before map[string][]byte)
 		events int // after the crash
 	}{
-		{"between the line and the head record", func(w world, before map[string][]byte) {
+		{"between the line and the head record", func(w fixture, before map[string][]byte) {
 			w.write(sealed, before[sealed])
 		}, 36},
-		{"within the line", func(w world, before map[string][]byte) {
+		{"within the line", func(w fixture, before map[string][]byte) {
 			w.write(sealed, before[sealed])
 			b := w.read(current)
 			w.write(current, b[:len(b)-200])
 		}, 35},
-		{"before the newline", func(w world, before map[string][]byte) {
+		{"before the newline", func(w fixture, before map[string][]byte) {
 			w.write(sealed, before[sealed])
 			b := w.read(current)
 			w.write(current, b[:len(b)-1])
 		}, 35},
-		{"after the rename of a rotation", func(w world, _ map[string][]byte) {
+		{"after the rename of a rotation", func(w fixture, _ map[string][]byte) {
 			w.rename(current, "x.000004.jsonl")
 		}, 36},
-		{"after a rotation, before its first line", func(w world, _ map[string][]byte) {
+		{"after a rotation, before its first line", func(w fixture, _ map[string][]byte) {
 			w.rename(current, "x.000004.jsonl")
 			w.write(current)
 		}, 36},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			before := map[string][]byte{sealed: w.read(sealed)}
 			w.record(1)
 			c.crash(w, before)
@@ -54,7 +54,7 @@ func TestWhatACrashLeavesIsRepairedByTheNextEvent(t *testing.T) {
 }
 
 func TestAnUnfinishedLineIsToldAndIsNoBreak(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.write(current, w.read(current), []byte(`{"seq":36,"ti`))
 	if r := whole(t, w.log, worldEnd); r.Unfinished != 13 {
 		t.Errorf("%d bytes", r.Unfinished)
@@ -62,7 +62,7 @@ func TestAnUnfinishedLineIsToldAndIsNoBreak(t *testing.T) {
 }
 
 func TestAForeignLineAtTheEndIsFoundAndTheChainGoesOnBehindIt(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.write(current, w.read(current), []byte("echo was here\n"))
 	w.record(1)
 	r := verify(t, w.log)
@@ -90,7 +90,7 @@ func TestAHeadRecordRemovedUnderTwoOpenLogsDoesNotTearTheChain(t *testing.T) {
 }
 
 func TestALogMovedAwayByAnotherProgramIsStartedAnewAndMissed(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	l := open(t, w.log, audit.Options{})
 	w.rename(current, "x.jsonl.1")
 	record(t, l, audit.Event{})
@@ -101,7 +101,7 @@ func TestALogMovedAwayByAnotherProgramIsStartedAnewAndMissed(t *testing.T) {
 }
 
 func TestALogReplacedByALinkIsNotFollowed(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	l := open(t, w.log, audit.Options{})
 	w.rename(current, "victim")
 	if err := os.Symlink(filepath.Join(w.dir, "victim"), w.log); err != nil {
@@ -128,7 +128,7 @@ func TestAnotherLogsRotationIsNoticed(t *testing.T) {
 }
 
 func TestALostHeadRecordIsRebuiltFromTheNewestFileThatHasEvents(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.remove(sealed)
 	w.remove(current)
 	w.record(1)
@@ -147,7 +147,7 @@ func FuzzAnyFilesAreVerifiedAndGoneOnWith(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, old, log, head []byte) {
 		dir := t.TempDir()
-		w := world{t, dir, filepath.Join(dir, current)}
+		w := fixture{t, dir, filepath.Join(dir, current)}
 		w.write(first, old)
 		w.write(current, log)
 		w.write(sealed, head)

@@ -217,7 +217,7 @@ func TestWhatIsNotARegularFileIsRefused(t *testing.T) {
 }
 
 func TestRotationNamesFilesInOrderAndOverwritesNone(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	want := []string{first, second, third, current, sealed}
 	if d := cmp.Diff(want, w.names()); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
@@ -233,7 +233,7 @@ func TestRotationNamesFilesInOrderAndOverwritesNone(t *testing.T) {
 }
 
 func TestOnlyNamesOfThisLogAreTakenForRotatedFiles(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	for _, name := range []string{"x.1.jsonl", "x.0000001.jsonl", "x.000000.jsonl", "x.-00001.jsonl", "y.000001.jsonl", "x.000001.jsonl.gz", "x.2026.jsonl", "000001.jsonl"} {
 		w.write(name, []byte("not ours\n"))
 	}
@@ -254,7 +254,7 @@ func TestAFileWithoutExtensionIsRotatedToo(t *testing.T) {
 }
 
 func TestKeepRemovesTheOldestAndVerifyVouchesFromThere(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	l := open(t, w.log, audit.Options{MaxBytes: fileSize, Keep: 2, Clock: fixedClock})
 	for range 20 {
 		record(t, l, audit.Event{Cause: strings.Repeat("c ", 500)})
@@ -273,7 +273,7 @@ func TestKeepRemovesTheOldestAndVerifyVouchesFromThere(t *testing.T) {
 }
 
 func TestAPrunedFileThatIsStillThereDoesNoHarm(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	oldest := w.read(first)
 	l := open(t, w.log, audit.Options{MaxBytes: fileSize, Keep: 3, Clock: fixedClock})
 	for range 10 {

@@ -86,7 +86,7 @@ func TestQueryMayBeLeftAtAnyEvent(t *testing.T) {
 }
 
 func TestQueryTellsOfALineThatIsNoEventAndGoesOn(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	l := w.lines(current)
 	w.write(current, l[0], []byte("nonsense\n"), l[2], l[3], l[4])
 	for _, limit := range []int{0, 100} {
@@ -132,7 +132,7 @@ func TestSummarizeCounts(t *testing.T) {
 func TestFollowGivesTheLastEventsAndThenEachNewOneThroughRotations(t *testing.T) {
 	for _, n := range []int{0, 3, 12, 1000} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			start := max(1, worldEnd-n+1)
 			next, recorded := start, worldEnd
 			if n == 0 {
@@ -161,7 +161,7 @@ func TestFollowEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		got := 0
-		for range audit.Follow(ctx, newWorld(t).log, 5) {
+		for range audit.Follow(ctx, newFixture(t).log, 5) {
 			got++
 		}
 		if got != 5 || ctx.Err() == nil {
@@ -172,7 +172,7 @@ func TestFollowEndsWithItsContext(t *testing.T) {
 
 func TestFollowWaitsForTheEndOfALine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		all := w.read(current)
 		w.write(current, all[:len(all)-100])
 		time.AfterFunc(time.Minute, func() { w.write(current, all) })

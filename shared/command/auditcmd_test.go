@@ -13,10 +13,10 @@ import (
 	"github.com/multiollama/mcp-server/shared/command"
 )
 
-// recorded is a world in which something happened already: an ok, a denial and
+// recorded is a fixture in which something happened already: an ok, a denial and
 // a write.
-func recorded(t *testing.T) *world {
-	w := newWorld(t)
+func recorded(t *testing.T) *fixture {
+	w := newFixture(t)
 	w.must(t, 0, "call", "greet", "name=Ada")
 	w.must(t, 1, "call", "greet", "name=nobody")
 	w.must(t, 0, "call", "keep", "file=x")
@@ -139,7 +139,7 @@ func TestStatsCount(t *testing.T) {
 }
 
 func TestALogThatIsNoFileCannotBeRead(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	for _, word := range []string{"off", "stderr"} {
 		contains(t, "stderr", w.must(t, 2, "audit", "verify", "--audit-log", word).errors, "no file", "flag --audit-log")
 	}
@@ -148,7 +148,7 @@ func TestALogThatIsNoFileCannotBeRead(t *testing.T) {
 }
 
 func TestAnEventCannotForgeALine(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	log, err := audit.Open(w.auditFile(), audit.Options{})
 	must(t, err)
 	must(t, log.Record(audit.Event{Tool: "keep", Verdict: "deny", Outcome: "refused", Paths: []string{"/x\n2026  keep  allow\x1b[2J\u202e"}}))
@@ -161,6 +161,6 @@ func TestAnEventCannotForgeALine(t *testing.T) {
 }
 
 func TestAnAuditLogOnStderrCarriesEvents(t *testing.T) {
-	r := newWorld(t).must(t, 0, "call", "greet", "name=Ada", "--audit-log", "stderr")
+	r := newFixture(t).must(t, 0, "call", "greet", "name=Ada", "--audit-log", "stderr")
 	contains(t, "stderr", r.errors, `"tool":"greet"`, `"hash":`)
 }

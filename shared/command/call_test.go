@@ -28,7 +28,7 @@ func TestCallsReadValuesByTheTypeOfTheirParameter(t *testing.T) {
 		{"all as JSON", []string{"--json", `{"name":"Ada","times":2}`}, "hello hello Ada\n"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			if got := newWorld(t).must(t, 0, append([]string{"call", "greet"}, c.args...)...).out; got != c.want {
+			if got := newFixture(t).must(t, 0, append([]string{"call", "greet"}, c.args...)...).out; got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
@@ -36,7 +36,7 @@ func TestCallsReadValuesByTheTypeOfTheirParameter(t *testing.T) {
 }
 
 func TestArgumentsFromStdin(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.stdin = strings.NewReader(`{"name":"Ada"}`)
 	if got := w.must(t, 0, "call", "greet", "--json", "-").out; got != "hello Ada\n" {
 		t.Errorf("got %q", got)
@@ -66,7 +66,7 @@ func TestACallThatFailsSaysSoOnStderr(t *testing.T) {
 		{"an output that is none", []string{"greet", "name=Ada", "--output", "jsn"}, 2, "Did you mean json?"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			r := newWorld(t).must(t, c.code, append([]string{"call"}, c.args...)...)
+			r := newFixture(t).must(t, c.code, append([]string{"call"}, c.args...)...)
 			contains(t, "stderr", r.errors, c.says)
 			if r.out != "" {
 				t.Errorf("stdout carries %q", r.out)
@@ -80,7 +80,7 @@ func TestACallAsJSONIsTheWholeResult(t *testing.T) {
 		StructuredContent map[string]any
 		IsError           bool
 	}
-	w := newWorld(t)
+	w := newFixture(t)
 	if err := json.Unmarshal([]byte(w.must(t, 0, "call", "greet", "name=Ada", "--output", "json").out), &result); err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestACallAsJSONIsTheWholeResult(t *testing.T) {
 }
 
 func TestACallHasTheGuardsOfAServer(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.restrict = lacks
 	r := w.must(t, 1, "call", "keep", "file=x", "--restrict", "required")
 	contains(t, "stderr", r.errors, "SYSTEM_002")

@@ -95,8 +95,8 @@ var oddNames = []string{
 }
 
 // oddWorld allows one directory with an odd name and lies in another.
-func oddWorld(t *testing.T, name string) (w *world, want []string) {
-	w = newWorld(t)
+func oddWorld(t *testing.T, name string) (w *fixture, want []string) {
+	w = newFixture(t)
 	w.executable = filepath.Join(w.dir, name, "fake server")
 	dir := filepath.Join(w.dir, name)
 	return w, []string{w.executable, "--allow-path", dir, "--deny-secrets", "--hide-paths=false"}
@@ -132,7 +132,7 @@ func TestEveryHostCanReadWhatIsPrinted(t *testing.T) {
 
 func TestABinaryInADirectoryWithAControlCharacterIsQuoted(t *testing.T) {
 	for _, host := range []string{"cursor", "codex", "goose"} {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.executable = "/odd\u007f\n\tdir/server"
 		if got := words(t, host, w.must(t, 0, "config", host).out)[0]; got != w.executable {
 			t.Errorf("%s reads %q", host, got)
@@ -141,13 +141,13 @@ func TestABinaryInADirectoryWithAControlCharacterIsQuoted(t *testing.T) {
 }
 
 func TestAPathThatIsNoUTF8IsRefused(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.executable = "/bad\xff/server"
 	contains(t, "stderr", w.must(t, 2, "config", "cursor").errors, "not UTF-8")
 }
 
 func TestARegistrationMeansTheSameWhereverItRuns(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.executable = "/bin/fake"
 	w.environ = append(w.environ, "MCP_FAKE_SERVER_RESULTS=text")
 	if err := writeFile("c.toml", `symlinks = "within"`); err != nil {
@@ -175,7 +175,7 @@ func TestARegistrationMeansTheSameWhereverItRuns(t *testing.T) {
 }
 
 func TestAFileThatNamesTheDirectoriesIsEnough(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	if err := writeFile("c.toml", `allow-path = ["."]`); err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestAFileThatNamesTheDirectoriesIsEnough(t *testing.T) {
 }
 
 func TestAServerMayHaveAnotherNameInAHost(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	contains(t, "stdout", w.must(t, 0, "config", "codex", "--name", "notes").out, "[mcp_servers.notes]")
 	for _, name := range []string{"", "a b", "a.b", "-x", "1", "x\ny", strings.Repeat("x", 65)} {
 		contains(t, "stderr", w.must(t, 2, "config", "codex", "--name", name).errors, "no name for a server")
@@ -274,7 +274,7 @@ func TestLinksThatRegisterSurviveAURL(t *testing.T) {
 
 func TestAHostThatReplacesVariablesIsWarnedOf(t *testing.T) {
 	for host, warned := range map[string]bool{"claude-code": true, "gemini-cli": true, "vscode": true, "windsurf": false, "codex": false} {
-		r := newWorld(t).must(t, 0, "config", host, "--allow-path", "${HOME}")
+		r := newFixture(t).must(t, 0, "config", host, "--allow-path", "${HOME}")
 		if strings.Contains(r.errors, "warning: ") != warned {
 			t.Errorf("%s: %s", host, r.errors)
 		}
@@ -293,5 +293,5 @@ func TestHostsAreListedWithTheirFilesOnThisSystem(t *testing.T) {
 		}
 		contains(t, goos, b.String(), append(want, hosts.Names()...)...)
 	}
-	contains(t, "config", newWorld(t).must(t, 0, "config").out, "claude-desktop")
+	contains(t, "config", newFixture(t).must(t, 0, "config").out, "claude-desktop")
 }

@@ -12,7 +12,7 @@ func TestAProgramIsDescribedForPackages(t *testing.T) {
 		Commands                  []struct{ Use, Short, Flags string }
 		Flags                     []struct{ Name, Default, Variable string }
 	}
-	must(t, json.Unmarshal([]byte(newWorld(t).must(t, 0, "describe").out), &got))
+	must(t, json.Unmarshal([]byte(newFixture(t).must(t, 0, "describe").out), &got))
 	last := got.Flags[len(got.Flags)-1]
 	if got.Name != "fake-server" || got.Version != "1.2.3" || got.Doc != "It greets." || last.Name != "greetings" || last.Default != "3" || last.Variable != "MCP_FAKE_SERVER_GREETINGS" {
 		t.Errorf("got %+v", got)

@@ -42,7 +42,7 @@ func TestDoctorTriesWhatItSaysOfDirectories(t *testing.T) {
 		{"to be read only, by who changes nothing", "words", 0o555, "ok", "is allowed", "can read everything beneath"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			must(t, os.Mkdir("d", 0o700))
 			must(t, os.Chmod("d", c.mode))
 			for _, dir := range []string{filepath.Dir(w.dir), w.dir, w.state} {

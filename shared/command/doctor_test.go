@@ -36,7 +36,7 @@ func checks(t *testing.T, r ran) map[string]map[string]string {
 func TestDoctorSaysHowItIs(t *testing.T) {
 	for _, c := range []struct {
 		what    string
-		prepare func(*testing.T, *world)
+		prepare func(*testing.T, *fixture)
 		args    []string
 		code    int
 		subject string
@@ -50,14 +50,14 @@ func TestDoctorSaysHowItIs(t *testing.T) {
 		{"settings that make no sense", nil, []string{"--rate-limit", "x"}, 1, "settings", "bad", "rate-limit"},
 		{"an allowed directory", nil, nil, 0, "directory", "ok", "is allowed"},
 		{"an allowed directory that is not there", nil, []string{"--allow-path", "absent"}, 1, "directory", "bad", "absent"},
-		{"an allowed file", func(t *testing.T, w *world) { must(t, writeFile("file", "x")) },
+		{"an allowed file", func(t *testing.T, w *fixture) { must(t, writeFile("file", "x")) },
 			[]string{"--allow-path", "file"}, 1, "directory", "bad", "no directory"},
 		{"the whole file system", nil, []string{"--allow-path", root()}, 0, "directory", "warn", "whole file system"},
-		{"the home directory", func(t *testing.T, w *world) { w.home(w.dir) }, nil, 0, "directory", "warn", "whole home directory"},
-		{"what the home directory lies in", func(t *testing.T, w *world) { w.home(filepath.Join(w.dir, "home", "ada")) },
+		{"the home directory", func(t *testing.T, w *fixture) { w.home(w.dir) }, nil, 0, "directory", "warn", "whole home directory"},
+		{"what the home directory lies in", func(t *testing.T, w *fixture) { w.home(filepath.Join(w.dir, "home", "ada")) },
 			nil, 0, "directory", "warn", "more than the whole home"},
-		{"a sibling of the home directory", func(t *testing.T, w *world) { w.home(w.dir + "-too") }, nil, 0, "directory", "ok", "is allowed"},
-		{"a link to the home directory", func(t *testing.T, w *world) {
+		{"a sibling of the home directory", func(t *testing.T, w *fixture) { w.home(w.dir + "-too") }, nil, 0, "directory", "ok", "is allowed"},
+		{"a link to the home directory", func(t *testing.T, w *fixture) {
 			must(t, os.Mkdir("real", 0o700))
 			link(t, "real", "l")
 			w.home(w.in("real"))
@@ -72,19 +72,19 @@ func TestDoctorSaysHowItIs(t *testing.T) {
 		{"a vocabulary that is none", nil, []string{"--vocabulary", "x"}, 1, "server", "bad", "no vocabulary x"},
 		{"the server's own lines", nil, nil, 0, "greetings", "ok", "warm"},
 		{"an audit log that can be written", nil, nil, 0, "audit log", "ok", "can be written"},
-		{"an audit log in a place that is none", func(t *testing.T, w *world) { must(t, writeFile("file", "x")) },
+		{"an audit log in a place that is none", func(t *testing.T, w *fixture) { must(t, writeFile("file", "x")) },
 			[]string{"--audit-log", "file/x"}, 1, "audit log", "bad", "cannot be written"},
 		{"no audit log", nil, []string{"--audit-log", "off"}, 0, "audit log", "warn", "is off"},
 		{"no audit log where calls need one", nil, []string{"--audit-log", "off", "--audit-required"}, 1, "audit log", "bad", "require"},
 		{"an audit log on stderr", nil, []string{"--audit-log", "stderr"}, 0, "audit log", "ok", "stderr"},
-		{"no home for the audit log", func(_ *testing.T, w *world) { w.environ = nil }, nil, 1, "audit log", "bad", "home directory"},
-		{"a whole chain", func(t *testing.T, w *world) { w.must(t, 0, "call", "greet", "name=Ada") }, nil, 0, "audit chain", "ok", "1 event"},
-		{"a broken chain", func(t *testing.T, w *world) { w.must(t, 0, "call", "greet", "name=Ada"); w.tamper(t, "Ada", "Eve") },
+		{"no home for the audit log", func(_ *testing.T, w *fixture) { w.environ = nil }, nil, 1, "audit log", "bad", "home directory"},
+		{"a whole chain", func(t *testing.T, w *fixture) { w.must(t, 0, "call", "greet", "name=Ada") }, nil, 0, "audit chain", "ok", "1 event"},
+		{"a broken chain", func(t *testing.T, w *fixture) { w.must(t, 0, "call", "greet", "name=Ada"); w.tamper(t, "Ada", "Eve") },
 			nil, 1, "audit chain", "bad", "broken in 1 place"},
 		{"restriction that is off", nil, []string{"--restrict", "off"}, 0, "restriction", "warn", "is off"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			if c.prepare != nil {
 				c.prepare(t, w)
 			}
@@ -109,7 +109,7 @@ func TestDoctorDoesNotClaimDenyRulesForCommands(t *testing.T) {
 		{[]string{"--deny-secrets"}, "warn", "commands can read and change what they deny"},
 		{[]string{"--deny-path", "*.pem"}, "warn", "commands can read and change what they deny"},
 	} {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.program.Runs = true
 		w.program.Open = func(context.Context, *settings.Set, command.Own) (*command.Service, error) {
 			starts := toolkit.New(toolkit.Spec{Name: "start", Doc: "Starts.", Toolset: "all", Effect: toolkit.Runs}, greet)
@@ -130,18 +130,18 @@ func TestDoctorDoesNotClaimDenyRulesForCommands(t *testing.T) {
 func TestDoctorSaysWhereItCannotListen(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	got := checks(t, newWorld(t).must(t, 0, "doctor", "--json", "--transport", "http", "--listen", l.Addr().String()))["http"]
+	got := checks(t, newFixture(t).must(t, 0, "doctor", "--json", "--transport", "http", "--listen", l.Addr().String()))["http"]
 	if got["verdict"] != "warn" || !strings.Contains(got["text"], "it cannot") {
 		t.Errorf("of an address that is taken it says %v", got)
 	}
 	must(t, l.Close())
-	if got := checks(t, newWorld(t).must(t, 0, "doctor", "--json", "--transport", "http", "--listen", l.Addr().String()))["http"]; got["verdict"] != "ok" {
+	if got := checks(t, newFixture(t).must(t, 0, "doctor", "--json", "--transport", "http", "--listen", l.Addr().String()))["http"]; got["verdict"] != "ok" {
 		t.Errorf("of one that is free it says %v", got)
 	}
 }
 
 func TestDoctorTellsWhatTheMachineCanRestrict(t *testing.T) {
-	got := checks(t, newWorld(t).must(t, 0, "doctor", "--json"))
+	got := checks(t, newFixture(t).must(t, 0, "doctor", "--json"))
 	for _, part := range restrict.Probe() {
 		want := "ok"
 		if !part.Holds {
@@ -154,14 +154,14 @@ func TestDoctorTellsWhatTheMachineCanRestrict(t *testing.T) {
 }
 
 func TestDoctorChangesNothingButTheAuditLogItOpens(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.restrict = func(restrict.Rules) (restrict.Report, error) { panic("doctor restricted itself") }
 	w.must(t, 0, "doctor")
 	contains(t, "the log", w.must(t, 0, "audit", "verify").out, "0 events")
 }
 
 func TestAServerThatDoesNotOpenIsABadLine(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.program.Open = func(context.Context, *settings.Set, command.Own) (*command.Service, error) {
 		return nil, os.ErrPermission
 	}
@@ -171,7 +171,7 @@ func TestAServerThatDoesNotOpenIsABadLine(t *testing.T) {
 }
 
 func TestTheZeroVerdictIsBad(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.program.Open = func(ctx context.Context, s *settings.Set, own command.Own) (*command.Service, error) {
 		service, err := openFake(ctx, s, own)
 		if err == nil {
@@ -198,10 +198,10 @@ func link(t *testing.T, to, name string) {
 
 func root() string { return filepath.VolumeName(os.TempDir()) + string(filepath.Separator) }
 
-func (w *world) in(name string) string { return filepath.Join(w.dir, name) }
+func (w *fixture) in(name string) string { return filepath.Join(w.dir, name) }
 
 // home makes dir the home directory.
-func (w *world) home(dir string) {
+func (w *fixture) home(dir string) {
 	name := "HOME"
 	if runtime.GOOS == "windows" {
 		name = "USERPROFILE"
@@ -210,7 +210,7 @@ func (w *world) home(dir string) {
 }
 
 // tamper changes a word in the audit log.
-func (w *world) tamper(t *testing.T, from, to string) {
+func (w *fixture) tamper(t *testing.T, from, to string) {
 	t.Helper()
 	before, err := os.ReadFile(w.auditFile())
 	must(t, err)

@@ -60,7 +60,7 @@ func TestARestrictedServerAnswersOverHTTP(t *testing.T) {
 }
 
 func TestWhatStopsAServerOverHTTP(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.restrict = holds
 	must(t, os.WriteFile(filepath.Join(w.dir, "tokens"), []byte(token+"\n"), 0o600))
 	must(t, os.Symlink(w.dir, filepath.Join(w.state, "link")))
@@ -88,7 +88,7 @@ func TestWhatStopsAServerOverHTTP(t *testing.T) {
 }
 
 func TestAServerWithoutPathsIsServedOverHTTPToo(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.program.Pathless = true
 	w.program.Open = func(context.Context, *settings.Set, command.Own) (*command.Service, error) {
 		return &command.Service{Vocabularies: vocabularies}, nil
@@ -110,7 +110,7 @@ func TestDoctorSaysWhoCanCallAndHow(t *testing.T) {
 		{"other machines, in the clear", false, 1, []string{"--listen", ":8443", "--token-file", tokens(t)}, []string{"in the clear", "--behind-tls"}},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			w.restrict = holds
 			contains(t, "doctor", w.must(t, c.code, append([]string{"doctor", "--host", "none", "--restrict", "off", "--transport", "http"}, c.args...)...).out, c.says...)
 		})

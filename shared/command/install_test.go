@@ -19,7 +19,7 @@ const cursors = `{
 `
 
 // cursor writes the user's file of Cursor, and gives its path.
-func (w *world) cursor(t *testing.T, text string) string {
+func (w *fixture) cursor(t *testing.T, text string) string {
 	t.Helper()
 	dir := filepath.Join(w.state, ".cursor")
 	must(t, os.MkdirAll(dir, 0o700))
@@ -44,7 +44,7 @@ func backups(t *testing.T, path string) []string {
 }
 
 func TestInstallAndUninstallLeaveTheFileAsItWas(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.executable = "/opt/fake-server"
 	path := w.cursor(t, cursors)
 	r := w.must(t, 0, "install", "cursor", "--allow-path", "docs")
@@ -75,7 +75,7 @@ func TestInstallAndUninstallLeaveTheFileAsItWas(t *testing.T) {
 }
 
 func TestADryRunPrintsTheDifferenceAndChangesNothing(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.executable = "/opt/fake-server"
 	path := w.cursor(t, cursors)
 	r := w.must(t, 0, "install", "cursor", "--dry-run")
@@ -110,7 +110,7 @@ func TestADryRunPrintsTheDifferenceAndChangesNothing(t *testing.T) {
 
 func TestANewFileIsPrivateAndHoldsWhatConfigPrints(t *testing.T) {
 	for _, host := range hosts.Names() {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.executable = "/opt/fake-server"
 		if host == "jetbrains" {
 			contains(t, "stderr", w.must(t, 1, "install", host).errors, "only a dialog", "Settings > Tools")
@@ -148,7 +148,7 @@ func TestInstallRefusesWhatItCannotDoRightly(t *testing.T) {
 		{"settings that make no sense", `{}`, []string{"--results", "x"}, 2, []string{"results"}},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			w.executable = "/opt/fake-server"
 			path := w.cursor(t, c.text)
 			contains(t, "stderr", w.must(t, c.code, append([]string{"install", "cursor"}, c.args...)...).errors, c.says...)
@@ -161,7 +161,7 @@ func TestInstallRefusesWhatItCannotDoRightly(t *testing.T) {
 
 func TestUninstallLeavesWhatIsNotOurs(t *testing.T) {
 	const text = `{"mcpServers": {"fake-server": {"command": "/bin/sh"}, "mine": {"command": "/old/fake-server"}}}`
-	w := newWorld(t)
+	w := newFixture(t)
 	path := w.cursor(t, text)
 	contains(t, "stderr", w.must(t, 1, "uninstall", "cursor").errors, "starts something else than fake-server")
 	if read(t, path) != text {
@@ -178,7 +178,7 @@ func TestUninstallLeavesWhatIsNotOurs(t *testing.T) {
 }
 
 func TestAnEntryOfOursKeepsWhatWasAddedToIt(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.executable = "/new/fake-server"
 	path := w.cursor(t, `{"mcpServers": {
   "fake-server": {"command": "/old/fake-server", "args": ["--results", "text"], "env": {"A": "b"}} // mine
@@ -193,7 +193,7 @@ func TestAnEntryOfOursKeepsWhatWasAddedToIt(t *testing.T) {
 }
 
 func TestALinkStaysAndWhatItNamesIsReplaced(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	dotfiles := w.in("dotfiles.json")
 	must(t, os.WriteFile(dotfiles, []byte(cursors), 0o600))
 	must(t, os.MkdirAll(filepath.Join(w.state, ".cursor"), 0o700))
@@ -212,7 +212,7 @@ func TestALinkStaysAndWhatItNamesIsReplaced(t *testing.T) {
 }
 
 func TestServersThatAreInstalledAtTheSameTimeAreAllThere(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	path := w.cursor(t, cursors)
 	const n = 4
 	codes := make(chan int, n)
@@ -231,7 +231,7 @@ func TestServersThatAreInstalledAtTheSameTimeAreAllThere(t *testing.T) {
 }
 
 func TestTheProjectHasAFileOfItsOwn(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.must(t, 0, "install", "claude-code", "--project")
 	contains(t, "the project's file", read(t, w.in(".mcp.json")), "fake-server")
 	w.must(t, 0, "install", "continue", "--project", "--name", "reader")
@@ -240,7 +240,7 @@ func TestTheProjectHasAFileOfItsOwn(t *testing.T) {
 }
 
 func TestInstallWithoutAHostSaysWhichAreHere(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.cursor(t, "{}")
 	r := w.must(t, 0, "install")
 	first := strings.Split(r.out, "\n")[1]

@@ -35,7 +35,7 @@ func TestMisuseEndsWith2AndSaysWhatWasMeant(t *testing.T) {
 		{"two forms at once", []string{"tools", "--json", "--markdown"}, "markdown"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			r := newWorld(t).must(t, 2, c.args...)
+			r := newFixture(t).must(t, 2, c.args...)
 			contains(t, "stderr", r.errors, c.says)
 			if !strings.HasPrefix(r.errors, "SYSTEM_003: ") {
 				t.Errorf("no code in front: %s", r.errors)
@@ -48,18 +48,18 @@ func TestMisuseEndsWith2AndSaysWhatWasMeant(t *testing.T) {
 }
 
 func TestHelpNamesEveryCommandAndFlag(t *testing.T) {
-	r := newWorld(t).must(t, 0, "--help")
+	r := newFixture(t).must(t, 0, "--help")
 	contains(t, "help", r.out, "serve", "tools", "call", "doctor", "config", "install", "uninstall", "audit", "version", "completion",
 		"--allow-path DIR", "--results both|text", "--greetings N", "It greets.")
 }
 
 func TestCompletionIsThere(t *testing.T) {
-	contains(t, "the script", newWorld(t).must(t, 0, "completion", "bash").out, "fake-server")
-	contains(t, "completion", newWorld(t).must(t, 0, "__complete", "config", "claude-").out, "claude-code", "claude-desktop")
+	contains(t, "the script", newFixture(t).must(t, 0, "completion", "bash").out, "fake-server")
+	contains(t, "completion", newFixture(t).must(t, 0, "__complete", "config", "claude-").out, "claude-code", "claude-desktop")
 }
 
 func TestAServerHasCommandsOfItsOwn(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.program.Verbs = []command.Verb{{Use: "policy", Short: "Look at rules", Verbs: []command.Verb{{
 		Use: "check COMMAND", Least: 1, Most: 1, Words: []command.Word{{Name: "argv", Doc: "as a list"}},
 		Run: func(_ context.Context, act command.Act) (int, error) {

@@ -11,7 +11,7 @@ import (
 
 func TestEventsAreSentOnAlsoWhereNoFileIsKept(t *testing.T) {
 	journal := mcptest.Listen(t, filepath.Join(t.TempDir(), "journal"))
-	w := newWorld(t)
+	w := newFixture(t)
 	for _, log := range []string{"auto", "stderr", "off"} {
 		w.must(t, 0, "call", "greet", "name=Ada", "--audit-log", log, "--audit-also", "journald:"+journal.Path)
 		contains(t, log, string(journal.Next()), "MCP_TOOL=greet\n", `"outcome":"ok"`)

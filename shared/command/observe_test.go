@@ -31,7 +31,7 @@ func TestNothingIsSentUnlessTheFlagSaysSo(t *testing.T) {
 		{"an address is taken with the headers of the variables", []string{"--otlp-endpoint", collector.URL}, true},
 	} {
 		asked.Store(0)
-		w := newWorld(t)
+		w := newFixture(t)
 		w.environ = append(w.environ, "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.URL, "OTEL_EXPORTER_OTLP_HEADERS=x-key=k")
 		w.must(t, 0, append([]string{"call", "greet", "name=Ada"}, c.args...)...)
 		if got := asked.Load() > 0; got != c.want {
@@ -41,7 +41,7 @@ func TestNothingIsSentUnlessTheFlagSaysSo(t *testing.T) {
 }
 
 func TestOnlyWhatWatchersTakeIsKept(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	var got restrict.Rules
 	w.restrict = func(r restrict.Rules) (restrict.Report, error) { got = r; return holds(r) }
 	w.must(t, 0, "call", "greet", "name=Ada")
@@ -60,14 +60,14 @@ func TestAWatcherThatCannotBeUsedIsToldBeforeAnythingIsServed(t *testing.T) {
 		{"--otlp-endpoint", "env"},
 		{"--audit-also", "eventlog"},
 	} {
-		r := newWorld(t).must(t, 2, append([]string{"call", "greet", "name=Ada"}, args...)...)
+		r := newFixture(t).must(t, 2, append([]string{"call", "greet", "name=Ada"}, args...)...)
 		contains(t, strings.Join(args, " "), r.errors, "SYSTEM_003")
 	}
 }
 
 func TestDoctorSaysWhoLearnsOfCalls(t *testing.T) {
 	collector := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	w := newWorld(t)
+	w := newFixture(t)
 	contains(t, "doctor", w.must(t, 0, "doctor", "--host", "none").out, "telemetry     is off")
 	contains(t, "doctor", w.must(t, 0, "doctor", "--host", "none", "--otlp-endpoint", collector.URL).out,
 		"ok    telemetry     names of tools, codes, sizes and times of calls go to "+collector.URL)

@@ -44,7 +44,7 @@ func TestAStateThatOthersCouldHavePreparedIsRefused(t *testing.T) {
 			if strings.Contains(c.what, "another user's") && os.Geteuid() != 0 {
 				t.Skip("only root gives a file away")
 			}
-			w := newWorld(t)
+			w := newFixture(t)
 			state := filepath.Join(w.state, "mcp-server")
 			must(t, os.MkdirAll(state, 0o700))
 			must(t, c.prepare(state))

@@ -12,8 +12,8 @@ import (
 )
 
 func TestDoctorSaysInPlainWordsWhatAModelCanTouch(t *testing.T) {
-	tool := func(e toolkit.Effect, world bool) toolkit.Tool {
-		return toolkit.New(toolkit.Spec{Name: e.String(), Doc: "Does.", Toolset: "all", Effect: e, OpenWorld: world}, greet)
+	tool := func(e toolkit.Effect, fixture bool) toolkit.Tool {
+		return toolkit.New(toolkit.Spec{Name: e.String(), Doc: "Does.", Toolset: "all", Effect: e, OpenWorld: fixture}, greet)
 	}
 	reads, writes, runs := tool(toolkit.Reads, false), tool(toolkit.Writes, false), tool(toolkit.Runs, true)
 	const here = "everything beneath "
@@ -56,7 +56,7 @@ func TestDoctorSaysInPlainWordsWhatAModelCanTouch(t *testing.T) {
 		}},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			for _, dir := range []string{"a", "b"} {
 				must(t, os.Mkdir(dir, 0o700))
 			}

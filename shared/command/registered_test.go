@@ -14,7 +14,7 @@ import (
 )
 
 // registered writes an entry of Cursor that starts this test as the fake server.
-func (w *world) registered(t *testing.T, change func(map[string]any)) {
+func (w *fixture) registered(t *testing.T, change func(map[string]any)) {
 	t.Helper()
 	binary, err := os.Executable()
 	must(t, err)
@@ -51,13 +51,13 @@ done
 `
 
 // speaking registers it, with a line before it.
-func (w *world) speaking(t *testing.T, before string) {
+func (w *fixture) speaking(t *testing.T, before string) {
 	t.Helper()
 	w.registered(t, func(e map[string]any) { e["command"] = script(t, before+"\n"+spoken) })
 }
 
 func TestDoctorStartsWhatAHostHasRegistered(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.registered(t, nil)
 	r := w.must(t, 0, "doctor", "--host", "cursor")
 	contains(t, "doctor", r.out, "ok    cursor        fake-server in ", "mcp.json answers as version 1.2.3 after ", "offers 2 tools",
@@ -69,7 +69,7 @@ func TestDoctorStartsWhatAHostHasRegistered(t *testing.T) {
 }
 
 func TestARegistrationIsToldAsJSONToo(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.speaking(t, "")
 	if got := checks(t, w.must(t, 0, "doctor", "--host", "cursor", "--json")); got["cursor"]["verdict"] != "ok" || len(got) != 1 {
 		t.Errorf("got %v", got)
@@ -77,7 +77,7 @@ func TestARegistrationIsToldAsJSONToo(t *testing.T) {
 }
 
 func TestARegisteredServerGetsTheEnvironmentOfAHost(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.environ = append(w.environ, "SECRET=x", "PATH=/nowhere")
 	w.speaking(t, "env >"+w.in("env")+"; pwd >>"+w.in("env"))
 	w.must(t, 0, "doctor", "--host", "cursor")
@@ -89,20 +89,20 @@ func TestARegisteredServerGetsTheEnvironmentOfAHost(t *testing.T) {
 }
 
 func TestDoctorSaysWhatIsWrongWithARegistration(t *testing.T) {
-	set := func(key string, value any) func(*testing.T, *world) {
-		return func(t *testing.T, w *world) { w.registered(t, func(e map[string]any) { e[key] = value }) }
+	set := func(key string, value any) func(*testing.T, *fixture) {
+		return func(t *testing.T, w *fixture) { w.registered(t, func(e map[string]any) { e[key] = value }) }
 	}
-	speaks := func(before string) func(*testing.T, *world) {
-		return func(t *testing.T, w *world) { w.speaking(t, before) }
+	speaks := func(before string) func(*testing.T, *fixture) {
+		return func(t *testing.T, w *fixture) { w.speaking(t, before) }
 	}
 	for _, c := range []struct {
 		what    string
-		prepare func(*testing.T, *world)
+		prepare func(*testing.T, *fixture)
 		code    int
 		says    string
 	}{
 		{"no binary", set("command", "/nowhere/fake-server"), 1, "/nowhere/fake-server is not there"},
-		{"a binary that is none", func(t *testing.T, w *world) {
+		{"a binary that is none", func(t *testing.T, w *fixture) {
 			must(t, writeFile("fake-server", "x"))
 			set("command", w.in("fake-server"))(t, w)
 		}, 1, "cannot be executed"},
@@ -112,7 +112,7 @@ func TestDoctorSaysWhatIsWrongWithARegistration(t *testing.T) {
 		{"what the host replaces", set("args", []string{"--allow-path", "${workspaceFolder}"}), 0, "only the host can replace"},
 		{"what ends at once", speaks("echo the directory is gone >&2; exit 1"), 1, "it wrote: the directory is gone"},
 		{"words on stdout", speaks(`[ "$1" = doctor ] || echo welcome`), 0, `writes to stdout what is no message: "welcome"`},
-		{"an older version", func(t *testing.T, w *world) { w.speaking(t, ""); w.program.Version = "1.3.0" }, 0, "is version 1.2.3, older than this one, 1.3.0"},
+		{"an older version", func(t *testing.T, w *fixture) { w.speaking(t, ""); w.program.Version = "1.3.0" }, 0, "is version 1.2.3, older than this one, 1.3.0"},
 		{"one era alone", speaks(`[ "$1" = doctor ] || { read -r hello; case $hello in *discover*) echo '{"jsonrpc":"2.0","id":1,"error":{"message":"unknown method"}}'; exit ;; esac
 			echo '{"jsonrpc":"2.0","id":1,"result":{}}'; read -r line; read -r line; echo '{"jsonrpc":"2.0","id":2,"result":{"tools":[]}}'; exit; }`),
 			0, "does not speak the protocol of 2026-07-28: it refuses server/discover: unknown method"},
@@ -122,7 +122,7 @@ func TestDoctorSaysWhatIsWrongWithARegistration(t *testing.T) {
 		{"what it finds bad itself", speaks(`[ "$1" = doctor ] && { echo '[{"verdict":"bad","subject":"directory","text":"is gone"}]'; exit 1; }`), 1, "bad   cursor        directory: is gone"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			c.prepare(t, w)
 			contains(t, "doctor", w.must(t, c.code, "doctor", "--host", "cursor").out, c.says)
 		})
@@ -130,7 +130,7 @@ func TestDoctorSaysWhatIsWrongWithARegistration(t *testing.T) {
 }
 
 func TestAServerThatSaysNothingIsEndedWithWhatItStarted(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.limit = time.Second
 	w.registered(t, func(e map[string]any) {
 		e["command"] = script(t, "trap '' TERM\nsleep 600 &\necho $! $$ >"+w.in("pids")+"\nwait")
@@ -158,7 +158,7 @@ func alive(pid string) bool {
 }
 
 func TestWithoutAHostEachRegistrationIsStartedOnce(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.speaking(t, "")
 	text := read(t, filepath.Join(w.state, ".cursor", "mcp.json"))
 	for _, file := range []string{".gemini/settings.json", ".codeium/windsurf/mcp_config.json"} {
@@ -174,7 +174,7 @@ func TestWithoutAHostEachRegistrationIsStartedOnce(t *testing.T) {
 }
 
 func TestWhatWasNotStartedForOneHostIsForAnother(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.speaking(t, "")
 	user := filepath.Join(w.state, ".cursor", "mcp.json")
 	text := read(t, user)
@@ -186,7 +186,7 @@ func TestWhatWasNotStartedForOneHostIsForAnother(t *testing.T) {
 }
 
 func TestWhatAProjectNamesIsStartedOnlyWhereThatIsAsked(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.speaking(t, "")
 	must(t, os.Rename(filepath.Join(w.state, ".cursor"), w.in(".cursor")))
 	for _, args := range [][]string{{"doctor"}, {"doctor", "--host", "cursor"}} {
@@ -200,7 +200,7 @@ func TestWhatAProjectNamesIsStartedOnlyWhereThatIsAsked(t *testing.T) {
 }
 
 func TestWhatAFileNamesDoesNothingToATerminal(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	must(t, os.Mkdir(w.in(".cursor"), 0o700))
 	must(t, os.WriteFile(w.in(".cursor/mcp.json"), []byte(`{"mcpServers": {"x\u001b[2J\nok    all": {"command": "fake-server"}}}`), 0o600))
 	r := w.must(t, 0, "doctor", "--host", "cursor")
@@ -211,7 +211,7 @@ func TestWhatAFileNamesDoesNothingToATerminal(t *testing.T) {
 }
 
 func TestInTheHomeDirectoryTheFileOfTheProjectIsThatOfTheUser(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.speaking(t, "")
 	t.Chdir(w.state)
 	r := w.must(t, 0, "doctor", "--host", "cursor")
@@ -221,7 +221,7 @@ func TestInTheHomeDirectoryTheFileOfTheProjectIsThatOfTheUser(t *testing.T) {
 }
 
 func TestDoctorSaysThatNothingIsRegistered(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	contains(t, "doctor", w.must(t, 0, "doctor").out, "registered with no host")
 	contains(t, "doctor", w.must(t, 1, "doctor", "--host", "zed").out, "not registered with Zed")
 	contains(t, "doctor", w.must(t, 1, "doctor", "--host", "cursr").out, "Did you mean cursor?")
@@ -231,7 +231,7 @@ func TestDoctorSaysThatNothingIsRegistered(t *testing.T) {
 }
 
 func TestAnotherProgramIsNotStarted(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.registered(t, func(e map[string]any) { e["command"] = "/bin/sh" })
 	contains(t, "doctor", w.must(t, 1, "doctor", "--host", "cursor").out, "not registered with Cursor")
 	contains(t, "doctor", w.must(t, 1, "doctor", "--host", "cursor", "--name", "fake-server").out, "which is not fake-server")

@@ -30,7 +30,7 @@ func lacks(restrict.Rules) (restrict.Report, error) {
 
 func TestServingIsWhatHappensWithoutACommand(t *testing.T) {
 	for _, args := range [][]string{nil, {"serve"}} {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.restrict = holds
 		w.stdin = strings.NewReader(hello)
 		r := w.must(t, 0, args...)
@@ -58,7 +58,7 @@ func TestDirectoriesBehindServeAreAllowedOnes(t *testing.T) {
 		{"one that looks like a flag", []string{"serve", "--", "-x"}, []string{"-x"}},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			for _, dir := range c.want {
 				must(t, os.Mkdir(dir, 0o700))
 			}
@@ -76,20 +76,20 @@ func TestDirectoriesBehindServeAreAllowedOnes(t *testing.T) {
 			}
 		})
 	}
-	contains(t, "stderr", newWorld(t).must(t, 2, "serve", "").errors, "allow-path", "empty")
+	contains(t, "stderr", newFixture(t).must(t, 2, "serve", "").errors, "allow-path", "empty")
 }
 
 func TestNoArgumentsAreNotThoseOfTheProcess(t *testing.T) {
 	before := os.Args
 	t.Cleanup(func() { os.Args = before })
 	os.Args = []string{"fake-server", "version"}
-	w := newWorld(t)
+	w := newFixture(t)
 	w.stdin, w.restrict = strings.NewReader(hello), holds
 	contains(t, "stdout", w.must(t, 0).out, "hello Ada")
 }
 
 func TestTheProcessIsRestrictedAfterEverythingIsOpen(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.stdin = strings.NewReader(hello)
 	auditDir, calls := filepath.Dir(w.auditFile()), 0
 	w.restrict = func(r restrict.Rules) (restrict.Report, error) {
@@ -127,7 +127,7 @@ func TestAPartThatDoesNotHold(t *testing.T) {
 		{"under off nobody asks", "off", func(restrict.Rules) (restrict.Report, error) { panic("asked") }, 0, true, nil},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			w.stdin, w.restrict = strings.NewReader(hello), c.restrict
 			r := w.must(t, c.code, "--restrict", c.mode)
 			contains(t, "stderr", r.errors, c.says...)
@@ -156,7 +156,7 @@ func TestWhatStopsAStart(t *testing.T) {
 		{"an audit log that cannot be opened", []string{"--audit-log", "file/audit.jsonl"}, 2, []string{"SYSTEM_003", "audit log"}},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			w.stdin, w.restrict = strings.NewReader(hello), holds
 			if err := os.WriteFile("file", nil, 0o600); err != nil {
 				t.Fatal(err)
@@ -171,8 +171,8 @@ func TestWhatStopsAStart(t *testing.T) {
 }
 
 func TestADefaultAuditLogThatCannotBeOpened(t *testing.T) {
-	blocked := func(t *testing.T) *world {
-		w := newWorld(t)
+	blocked := func(t *testing.T) *fixture {
+		w := newFixture(t)
 		w.stdin, w.restrict = strings.NewReader(hello), holds
 		if err := os.WriteFile(filepath.Join(w.state, "mcp-server"), nil, 0o600); err != nil {
 			t.Fatal(err)
@@ -190,7 +190,7 @@ func TestTheAuditLogIsForItsOwnerOnly(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("modes mean nothing there")
 	}
-	w := newWorld(t)
+	w := newFixture(t)
 	w.must(t, 0, "call", "greet", "name=Ada")
 	for path, want := range map[string]os.FileMode{w.auditFile(): 0o600, filepath.Dir(w.auditFile()): 0o700} {
 		info, err := os.Stat(path)
@@ -215,7 +215,7 @@ func TestAVocabularyHasDefaultsOfItsOwn(t *testing.T) {
 		{"and standard does not", nil, false},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			w.stdin, w.restrict = strings.NewReader(twice), holds
 			if got := strings.Contains(w.must(t, 0, c.args...).out, "RESOURCE_005"); got != c.refused {
 				t.Errorf("refused: %v", got)
@@ -225,7 +225,7 @@ func TestAVocabularyHasDefaultsOfItsOwn(t *testing.T) {
 }
 
 func TestDiagnosticsFollowTheLevel(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.stdin, w.restrict = strings.NewReader(hello), holds
 	contains(t, "stderr", w.must(t, 0, "--log-level", "info").errors, "the process is restricted")
 }

@@ -44,7 +44,7 @@ func TestTheAuditLogLiesWhereASystemKeepsState(t *testing.T) {
 }
 
 func TestTheProgramsOwnFilesAreNamedAsPatterns(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	var own command.Own
 	w.program.Open = func(ctx context.Context, s *settings.Set, o command.Own) (*command.Service, error) {
 		own = o
@@ -72,7 +72,7 @@ func TestTheProgramsOwnFilesAreNamedAsPatterns(t *testing.T) {
 }
 
 func TestWhatOnlyServingNeedsIsOpenedThenAndGivenBack(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	var did []string
 	w.program.Open = func(ctx context.Context, s *settings.Set, o command.Own) (*command.Service, error) {
 		service, err := openFake(ctx, s, o)

@@ -36,7 +36,7 @@ func (s *stuck) text() string {
 // serveUnread runs the fake server on lines while nobody reads its stderr.
 func serveUnread(t *testing.T, lines string, args ...string) (out string, errs *stuck) {
 	t.Helper()
-	w := newWorld(t)
+	w := newFixture(t)
 	var stdout bytes.Buffer
 	errs = &stuck{read: make(chan struct{})}
 	env := command.Environment{Stdin: strings.NewReader(lines), Stdout: &stdout, Stderr: errs, Environ: w.environ}

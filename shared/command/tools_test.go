@@ -7,7 +7,7 @@ import (
 )
 
 func TestToolsAreListedAsTheyAreOffered(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	contains(t, "the table", w.must(t, 0, "tools").out,
 		"greet  reads   words    name [times] [loud] [also]", "keep   writes  files    file",
 		"vocabulary: standard (of standard, agent)", "toolsets: words, files")
@@ -26,7 +26,7 @@ func TestToolsAsJSONCarryTheirSchemas(t *testing.T) {
 		Name, Effect, Toolset     string
 		InputSchema, OutputSchema map[string]any
 	}
-	if err := json.Unmarshal([]byte(newWorld(t).must(t, 0, "tools", "--json").out), &got); err != nil {
+	if err := json.Unmarshal([]byte(newFixture(t).must(t, 0, "tools", "--json").out), &got); err != nil {
 		t.Fatal(err)
 	}
 	if len(got) != 2 || got[0].Name != "greet" || got[1].Effect != "writes" || got[0].InputSchema["type"] != "object" || got[1].OutputSchema == nil {
@@ -35,7 +35,7 @@ func TestToolsAsJSONCarryTheirSchemas(t *testing.T) {
 }
 
 func TestLookingAtToolsRecordsNothing(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.must(t, 0, "tools")
 	contains(t, "stderr", w.must(t, 1, "audit", "verify").errors, "RESOURCE_003")
 }

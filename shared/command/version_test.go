@@ -8,7 +8,7 @@ import (
 )
 
 func TestVersion(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	want := "fake-server 1.2.3 (" + runtime.Version() + ", " + runtime.GOOS + "/" + runtime.GOARCH + ")\n"
 	if got := w.must(t, 0, "version").out; got != want {
 		t.Errorf("got %q, want %q", got, want)
@@ -28,7 +28,7 @@ func TestVersion(t *testing.T) {
 }
 
 func TestVersionNeedsNoGoodSettings(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.environ = append(w.environ, "MCP_FAKE_SERVER_NONSENSE=1")
 	w.must(t, 0, "version")
 }

@@ -72,7 +72,7 @@ func TestTheEnvironmentOfAProcessIsASecret(t *testing.T) {
 // holder likes (fcntl(2)): trying again for ever would hang the call.
 func TestALeasedFileIsBusyAtOnce(t *testing.T) {
 	eachMechanism(t, func(t *testing.T, by confine.Mechanism) {
-		base := world(t, "allow/f")
+		base := fixture(t, "allow/f")
 		f, err := os.OpenFile(base+"/allow/f", os.O_RDWR, 0)
 		if err != nil {
 			t.Fatal(err)

@@ -64,7 +64,7 @@ func TestFilesOutsideStayUnread(t *testing.T) {
 			{"a name with a backslash is just a name", []string{`allow/a\b`}, `a\b`, `allow/a\b`},
 			{"a name that is not UTF-8", []string{"allow/\xff"}, "\xff", "allow/\xff"},
 		} {
-			base := world(t, c.tree...)
+			base := fixture(t, c.tree...)
 			r := roots(t, by, confine.Options{}, base)
 			got, err := read(r, strings.ReplaceAll(c.name, "BASE", base))
 			outcome(t, c.what, got, err, c.want)
@@ -74,7 +74,7 @@ func TestFilesOutsideStayUnread(t *testing.T) {
 
 func TestTheLinkIsNamedInTheCallersWords(t *testing.T) {
 	eachMechanism(t, func(t *testing.T, by confine.Mechanism) {
-		base := world(t, "allow/a/b/l => /etc", "allow/~/l => /etc")
+		base := fixture(t, "allow/a/b/l => /etc", "allow/~/l => /etc")
 		r := roots(t, by, confine.Options{}, base)
 		for name, link := range map[string]string{
 			"a/b/l/passwd":                      "a/b/l",
@@ -92,7 +92,7 @@ func TestTheLinkIsNamedInTheCallersWords(t *testing.T) {
 
 func TestARootWithATrailingSpaceIsAnotherDirectory(t *testing.T) {
 	eachMechanism(t, func(t *testing.T, by confine.Mechanism) {
-		base := world(t, "allow /f", "allow/out/secret")
+		base := fixture(t, "allow /f", "allow/out/secret")
 		r := roots(t, by, confine.Options{}, base, "allow ")
 		got, err := read(r, base+"/allow /f")
 		outcome(t, "inside", got, err, "allow /f")
@@ -103,7 +103,7 @@ func TestARootWithATrailingSpaceIsAnotherDirectory(t *testing.T) {
 
 func TestBothSpellingsOfARootReachedThroughALinkWork(t *testing.T) {
 	eachMechanism(t, func(t *testing.T, by confine.Mechanism) {
-		base := world(t, "real/tree/f", "short => real")
+		base := fixture(t, "real/tree/f", "short => real")
 		r := roots(t, by, confine.Options{}, base, "short/tree")
 		for _, name := range []string{"f", base + "/short/tree/f", base + "/real/tree/f", base + "/short/tree/../tree/f"} {
 			got, err := read(r, name)
@@ -116,7 +116,7 @@ func TestBothSpellingsOfARootReachedThroughALinkWork(t *testing.T) {
 
 func TestARootSwappedAfterTheStartIsNotServed(t *testing.T) {
 	eachMechanism(t, func(t *testing.T, by confine.Mechanism) {
-		base := world(t, "allow/f", "out/f")
+		base := fixture(t, "allow/f", "out/f")
 		r := roots(t, by, confine.Options{}, base)
 		if err := os.Rename(base+"/allow", base+"/moved"); err != nil {
 			t.Fatal(err)
@@ -133,7 +133,7 @@ func TestARootSwappedAfterTheStartIsNotServed(t *testing.T) {
 
 func TestAnOpenDirectorySwappedForALinkIsStillItself(t *testing.T) {
 	eachMechanism(t, func(t *testing.T, by confine.Mechanism) {
-		base := world(t, "allow/a/f", "out/f")
+		base := fixture(t, "allow/a/f", "out/f")
 		p, err := roots(t, by, confine.Options{}, base).Parse("a")
 		if err != nil {
 			t.Fatal(err)
@@ -157,7 +157,7 @@ func TestAnOpenDirectorySwappedForALinkIsStillItself(t *testing.T) {
 // a writer would hang this test.
 func TestSpecialFilesNeverBlock(t *testing.T) {
 	eachMechanism(t, func(t *testing.T, by confine.Mechanism) {
-		base := world(t, "allow/p |", "allow/s =", "allow/d/")
+		base := fixture(t, "allow/p |", "allow/s =", "allow/d/")
 		r := roots(t, by, confine.Options{}, base)
 		p, err := r.Parse(".")
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 
 // BenchmarkOpenAndRead opens and reads 4 KiB six directories down.
 func BenchmarkOpenAndRead(b *testing.B) {
-	base := world(b, "allow/a/b/c/d/e/f")
+	base := fixture(b, "allow/a/b/c/d/e/f")
 	if err := os.WriteFile(base+"/allow/a/b/c/d/e/f", make([]byte, 4096), 0o644); err != nil {
 		b.Fatal(err)
 	}

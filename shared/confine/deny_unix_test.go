@@ -39,7 +39,7 @@ func TestWhatIsDeniedIsNotThere(t *testing.T) {
 		{"the whole disk", "/", []string{".", "a"}, nil},
 		{"alternatives", "{a,b/c}", []string{"a", "b/c/d"}, []string{"c", "b/d"}},
 	} {
-		base := world(t, "link => allow")
+		base := fixture(t, "link => allow")
 		t.Setenv("HOME", base+"/allow")
 		in := func(s string) string { return strings.ReplaceAll(s, "BASE", base) }
 		r := roots(t, confine.ByWalk, confine.Options{Deny: []string{in(c.deny)}}, base)
@@ -66,7 +66,7 @@ func TestADenyPatternThatCannotBeReadStopsTheStart(t *testing.T) {
 }
 
 func TestSecretsAreDeniedAndTemplatesAndPublicKeysAreNot(t *testing.T) {
-	base := world(t)
+	base := fixture(t)
 	r := roots(t, confine.ByWalk, confine.Options{DenySecrets: true}, base)
 	for _, name := range []string{
 		".env", "a/.ENV", ".env.local", ".env.production", ".env/x", "server.pem", "tls/server.KEY", "x.p12", "id_rsa", "id_ed25519",
@@ -89,7 +89,7 @@ func TestSecretsAreDeniedAndTemplatesAndPublicKeysAreNot(t *testing.T) {
 }
 
 func TestEveryRowOfTheTableOfSecretsDeniesWhatItNames(t *testing.T) {
-	base := world(t)
+	base := fixture(t)
 	r := roots(t, confine.ByWalk, confine.Options{DenySecrets: true}, base)
 	denied, readable := confine.SecretTable()
 	for _, pattern := range denied {
@@ -110,7 +110,7 @@ func TestEveryRowOfTheTableOfSecretsDeniesWhatItNames(t *testing.T) {
 
 func TestAnExceptionForFilesDoesNotOpenADirectory(t *testing.T) {
 	eachMechanism(t, func(t *testing.T, by confine.Mechanism) {
-		base := world(t, "allow/.ssh/id_rsa.pub", "allow/.ssh/keys.pub/id_rsa")
+		base := fixture(t, "allow/.ssh/id_rsa.pub", "allow/.ssh/keys.pub/id_rsa")
 		r := roots(t, by, confine.Options{DenySecrets: true}, base)
 		got, err := read(r, ".ssh/id_rsa.pub")
 		outcome(t, "a public key", got, err, "allow/.ssh/id_rsa.pub")
@@ -133,7 +133,7 @@ func TestAnExceptionForFilesDoesNotOpenADirectory(t *testing.T) {
 }
 
 func TestARuleIsNoOtherRulesException(t *testing.T) {
-	base := world(t)
+	base := fixture(t)
 	r := roots(t, confine.ByWalk, confine.Options{DenySecrets: true, Deny: []string{"*.pub"}}, base)
 	if _, err := r.Parse("id_rsa.pub"); !errors.Is(err, fault.OutsideAllowed) {
 		t.Errorf("what the person denies is readable as an exception of the table: %v", err)
@@ -141,7 +141,7 @@ func TestARuleIsNoOtherRulesException(t *testing.T) {
 }
 
 func TestADeniedNameLooksTheSameWhetherItExistsOrNot(t *testing.T) {
-	base := world(t, "allow/private", "allow/a/")
+	base := fixture(t, "allow/private", "allow/a/")
 	r := roots(t, confine.ByWalk, confine.Options{Deny: []string{"private"}}, base)
 	_, there := read(r, "private")
 	_, missing := read(r, "a/private")

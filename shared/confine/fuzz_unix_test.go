@@ -14,14 +14,14 @@ import (
 	"github.com/multiollama/mcp-server/shared/fault"
 )
 
-// FuzzParse holds the laws of a name:
+// FuzzParse holds the properties of a name:
 //
 //   - Parse never panics, and its errors are ours;
 //   - what it makes lies beneath the directory: no .., no control character;
 //   - the caller's words read again are the same path, and Locate agrees;
 //   - Child of a parsed path is what Parse makes of the joined name.
 func FuzzParse(f *testing.F) {
-	base := world(f, "allow/a/b/f", "allow/cafe\u0301", "allow/l => ../out", "allow/in => a")
+	base := fixture(f, "allow/a/b/f", "allow/cafe\u0301", "allow/l => ../out", "allow/in => a")
 	f.Setenv("HOME", base+"/allow/a")
 	for _, name := range []string{
 		"a/b/f", "../out/secret", base + "/allow/a", base + "/allow_evil", "file://" + base + "/allow/a%2f..%2f..", "~/b", "~x", "./~", "a\x00b",

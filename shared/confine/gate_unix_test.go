@@ -13,7 +13,7 @@ import (
 )
 
 // Through the gate a file is made where the directory that came out really is. What
-// is told on success is the new file's place below the world.
+// is told on success is the new file's place below the fixture.
 func TestTheGateForWritersLeadsOnlyInside(t *testing.T) {
 	within := confine.Options{Symlinks: confine.Within}
 	eachMechanism(t, func(t *testing.T, by confine.Mechanism) {
@@ -44,7 +44,7 @@ func TestTheGateForWritersLeadsOnlyInside(t *testing.T) {
 			{"a denied place, by a link on the way", []string{"allow/a/", "allow/l => a"}, confine.Options{Symlinks: confine.Within, Deny: []string{"a/f"}}, "l/f", fault.OutsideAllowed, ""},
 			{"an exception of the secrets", []string{"allow/a/"}, confine.Options{DenySecrets: true}, "a/.env.example", ".env.example", "allow/a/.env.example"},
 		} {
-			base := world(t, c.tree...)
+			base := fixture(t, c.tree...)
 			got, err := madeThroughTheGate(roots(t, by, c.o, base), strings.ReplaceAll(c.name, "BASE", base))
 			outcome(t, c.what, got, err, c.want)
 			if c.made == "" {
@@ -60,7 +60,7 @@ func TestTheGateForWritersLeadsOnlyInside(t *testing.T) {
 
 func TestWhereAnEntryLiesIsToldByTheDirectoryThatIsOpen(t *testing.T) {
 	eachMechanism(t, func(t *testing.T, by confine.Mechanism) {
-		base := world(t, "allow/a/b/f", "allow/l => a", "allow/m => a/b/f", "allow/a/.env.example")
+		base := fixture(t, "allow/a/b/f", "allow/l => a", "allow/m => a/b/f", "allow/a/.env.example")
 		r := roots(t, by, confine.Options{Symlinks: confine.Within, DenySecrets: true}, base)
 		for name, want := range map[string]string{"a/b/f": "a/b/f", "l/b/f": "a/b/f", "m": "a/b/f", "new": "new", "l/.env.example": "a/.env.example"} {
 			p, err := r.Parse(name)
@@ -103,7 +103,7 @@ func madeThroughTheGate(r *confine.Roots, name string) (entry string, err error)
 }
 
 func TestTheGateIsShutForPathsThatWereNeverParsed(t *testing.T) {
-	base := world(t)
+	base := fixture(t)
 	r := roots(t, confine.ByWalk, confine.Options{}, base)
 	p, err := r.Parse(".")
 	if err != nil {
@@ -122,7 +122,7 @@ func TestTheGateIsShutForPathsThatWereNeverParsed(t *testing.T) {
 }
 
 func TestAWriterIsToldWhichDirectoryIsMissing(t *testing.T) {
-	base := world(t, "allow/sources/")
+	base := fixture(t, "allow/sources/")
 	r := roots(t, confine.ByWalk, confine.Options{}, base)
 	p, err := r.Parse("source/new.go")
 	if err != nil {

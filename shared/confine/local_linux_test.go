@@ -9,7 +9,7 @@ import (
 )
 
 func TestOnlyWhatIsKnownToBeLocalIsCalledSo(t *testing.T) {
-	base := world(t, "allow/d/f")
+	base := fixture(t, "allow/d/f")
 	r, err := confine.OpenBy([]string{base + "/allow", "/proc/self"}, confine.Options{}, confine.ByKernel)
 	if err != nil {
 		t.Fatal(err)

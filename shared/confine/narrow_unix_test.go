@@ -44,7 +44,7 @@ func TestNarrowIsTheIntersection(t *testing.T) {
 			{"a link within that leads out", []string{"BASE/allow/out"}, nil, nil, []string{"secret", "BASE/allow/out/secret"}},
 			{"a link outside to another allowed directory", []string{"BASE/hop"}, []string{"BASE/also"}, []string{"f"}, []string{"a/f"}},
 		} {
-			base := world(t, tree...)
+			base := fixture(t, tree...)
 			in := func(list []string) (out []string) {
 				for _, s := range list {
 					out = append(out, strings.ReplaceAll(s, "BASE", base))
@@ -74,7 +74,7 @@ func TestNarrowIsTheIntersection(t *testing.T) {
 }
 
 func TestNarrowRefusesWhatIsNoDirectoryName(t *testing.T) {
-	r := roots(t, confine.ByWalk, confine.Options{}, world(t))
+	r := roots(t, confine.ByWalk, confine.Options{}, fixture(t))
 	for _, dir := range []string{"relative", "file://host/x", "file:///%zz", "https://x/", "/a\x00"} {
 		if _, err := r.Narrow([]string{dir}); !errors.Is(err, fault.ParamMalformed) {
 			t.Errorf("%s: %v, want PARAM_003", dir, err)
@@ -84,7 +84,7 @@ func TestNarrowRefusesWhatIsNoDirectoryName(t *testing.T) {
 
 func TestNarrowingTwiceIsNarrowerStill(t *testing.T) {
 	eachMechanism(t, func(t *testing.T, by confine.Mechanism) {
-		base := world(t, "allow/a/b/f", "allow/a/f", "allow/f")
+		base := fixture(t, "allow/a/b/f", "allow/a/f", "allow/f")
 		once, err := roots(t, by, confine.Options{}, base).Narrow([]string{base + "/allow/a"})
 		if err != nil {
 			t.Fatal(err)
@@ -106,7 +106,7 @@ func TestNarrowingTwiceIsNarrowerStill(t *testing.T) {
 
 func TestNarrowedRootsKeepRulesOptionsAndLinksInside(t *testing.T) {
 	eachMechanism(t, func(t *testing.T, by confine.Mechanism) {
-		base := world(t, "allow/a/private/f", "allow/a/f", "allow/f", "allow/a/l => ../f", "allow/a/m => f")
+		base := fixture(t, "allow/a/private/f", "allow/a/f", "allow/f", "allow/a/l => ../f", "allow/a/m => f")
 		r := roots(t, by, confine.Options{Symlinks: confine.Within, Deny: []string{"a/private"}, RelativeOnly: true}, base)
 		n, err := r.Narrow([]string{base + "/allow/a"})
 		if err != nil {
@@ -129,7 +129,7 @@ func TestNarrowedRootsKeepRulesOptionsAndLinksInside(t *testing.T) {
 
 func TestADirectorySwappedForALinkAfterNarrowingIsRefused(t *testing.T) {
 	eachMechanism(t, func(t *testing.T, by confine.Mechanism) {
-		base := world(t, "allow/later => ../out")
+		base := fixture(t, "allow/later => ../out")
 		// Named while it did not exist, as far as Narrow could tell.
 		n, err := roots(t, by, confine.Options{}, base).Narrow([]string{base + "/allow/new"})
 		if err != nil {
@@ -144,7 +144,7 @@ func TestADirectorySwappedForALinkAfterNarrowingIsRefused(t *testing.T) {
 }
 
 func TestClosingANarrowedRootsLeavesTheOthersOpen(t *testing.T) {
-	base := world(t, "allow/f")
+	base := fixture(t, "allow/f")
 	r := roots(t, confine.ByWalk, confine.Options{}, base)
 	n, err := r.Narrow([]string{"file:///"})
 	if err != nil {

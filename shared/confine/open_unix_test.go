@@ -17,7 +17,7 @@ import (
 )
 
 func TestDirectoriesThatCannotBeServedStopTheStart(t *testing.T) {
-	base := world(t, "allow/f", "dangling => none", "filelink => allow/f")
+	base := fixture(t, "allow/f", "dangling => none", "filelink => allow/f")
 	for _, c := range []struct {
 		what string
 		dirs []string
@@ -37,7 +37,7 @@ func TestDirectoriesThatCannotBeServedStopTheStart(t *testing.T) {
 }
 
 func TestDirsAreAbsoluteAndAsConfigured(t *testing.T) {
-	base := world(t, "link => allow")
+	base := fixture(t, "link => allow")
 	t.Setenv("HOME", base)
 	t.Chdir(base)
 	r, err := confine.Open([]string{"allow", "./link/", "~/out"}, confine.Options{})
@@ -51,7 +51,7 @@ func TestDirsAreAbsoluteAndAsConfigured(t *testing.T) {
 }
 
 func TestAfterCloseNothingOpens(t *testing.T) {
-	base := world(t, "allow/f")
+	base := fixture(t, "allow/f")
 	r := roots(t, confine.ByWalk, confine.Options{}, base)
 	p, err := r.Parse("f")
 	if err != nil {
@@ -84,11 +84,11 @@ func TestTheOtherNormalFormIsUsedWhereItIsTheOnlyOne(t *testing.T) {
 			{"a name that only looks alike", []string{"allow/cafe"}, nfc, fault.NotFound},
 			{"a link in the other form", []string{"allow/" + nfd + " => ../out/secret"}, nfc, fault.Forbidden},
 		} {
-			r := roots(t, by, confine.Options{}, world(t, c.tree...))
+			r := roots(t, by, confine.Options{}, fixture(t, c.tree...))
 			got, err := read(r, c.name)
 			outcome(t, c.what, got, err, c.want)
 		}
-		r := roots(t, by, confine.Options{}, world(t, "allow/"+nfd+"/f"))
+		r := roots(t, by, confine.Options{}, fixture(t, "allow/"+nfd+"/f"))
 		p, err := r.Parse(nfc)
 		if err != nil {
 			t.Fatal(err)
@@ -103,7 +103,7 @@ func TestTheOtherNormalFormIsUsedWhereItIsTheOnlyOne(t *testing.T) {
 func TestANearNameIsSuggested(t *testing.T) {
 	tree := []string{"allow/src/main.go", "allow/src/README.md", "allow/src/private.txt", "allow/x", "allow/a\nb.txt"}
 	eachMechanism(t, func(t *testing.T, by confine.Mechanism) {
-		base := world(t, tree...)
+		base := fixture(t, tree...)
 		r := roots(t, by, confine.Options{Deny: []string{"private.txt"}}, base)
 		for _, c := range []struct {
 			what, name string
@@ -129,7 +129,7 @@ func TestANearNameIsSuggested(t *testing.T) {
 
 func TestInfoTellsWhatIsThere(t *testing.T) {
 	eachMechanism(t, func(t *testing.T, by confine.Mechanism) {
-		base := world(t, "allow/f", "allow/d/", "allow/p |", "allow/l => f")
+		base := fixture(t, "allow/f", "allow/d/", "allow/p |", "allow/l => f")
 		when := time.Unix(1_700_000_000, 123_000_000)
 		if err := errors.Join(os.Chmod(base+"/allow/f", 0o640|os.ModeSetuid), os.Chtimes(base+"/allow/f", when, when), os.Link(base+"/allow/f", base+"/allow/g")); err != nil {
 			t.Fatal(err)
@@ -168,7 +168,7 @@ func TestInfoTellsWhatIsThere(t *testing.T) {
 }
 
 func TestAChangedFileHasAnotherID(t *testing.T) {
-	base := world(t, "allow/f")
+	base := fixture(t, "allow/f")
 	p, err := roots(t, confine.ByWalk, confine.Options{}, base).Parse("f")
 	if err != nil {
 		t.Fatal(err)
@@ -193,7 +193,7 @@ func TestListingGivesEveryEntryOnceWithItsType(t *testing.T) {
 		for i := range 3000 {
 			many = append(many, fmt.Sprintf("allow/many/%s-%d", strings.Repeat("x", 30), i))
 		}
-		base := world(t, append(tree, many...)...)
+		base := fixture(t, append(tree, many...)...)
 		r := roots(t, by, confine.Options{Deny: []string{"private"}}, base)
 		d := openDir(t, r, "d")
 		types := map[string]string{}
@@ -222,7 +222,7 @@ func TestListingGivesEveryEntryOnceWithItsType(t *testing.T) {
 
 func TestTheMessageTellsAFileFromTheWayThroughOne(t *testing.T) {
 	eachMechanism(t, func(t *testing.T, by confine.Mechanism) {
-		r := roots(t, by, confine.Options{}, world(t, "allow/f", "allow/p |"))
+		r := roots(t, by, confine.Options{}, fixture(t, "allow/f", "allow/p |"))
 		for name, says := range map[string]string{"f": "is a file, not a directory", "f/x": "goes through a file", "p": "neither a regular file"} {
 			if _, err := list(r, name); !errors.Is(err, fault.ParamInvalid) || !strings.Contains(err.Error(), says) {
 				t.Errorf("%s: %v, want %q", name, err, says)
@@ -232,7 +232,7 @@ func TestTheMessageTellsAFileFromTheWayThroughOne(t *testing.T) {
 }
 
 func TestATypeTheDirectoryDoesNotTellIsLookedUp(t *testing.T) {
-	d := openDir(t, roots(t, confine.ByWalk, confine.Options{}, world(t, "allow/f", "allow/d/", "allow/l => none")), ".")
+	d := openDir(t, roots(t, confine.ByWalk, confine.Options{}, fixture(t, "allow/f", "allow/d/", "allow/l => none")), ".")
 	for name, want := range map[string]confine.Type{"f": confine.File, "d": confine.Directory, "l": confine.Symlink, "gone": confine.Other} {
 		if got := d.TypeWhenUntold(name); got != want {
 			t.Errorf("%s is %v, want %v", name, got, want)
@@ -256,7 +256,7 @@ func openDir(t *testing.T, r *confine.Roots, name string) *confine.Dir {
 
 func TestEntriesOpenThroughTheirDirectory(t *testing.T) {
 	eachMechanism(t, func(t *testing.T, by confine.Mechanism) {
-		base := world(t, "allow/d/f", "allow/d/sub/g", "allow/d/l => f", "allow/d/out => ../../out", "allow/d/p |", "allow/d/a\nb",
+		base := fixture(t, "allow/d/f", "allow/d/sub/g", "allow/d/l => f", "allow/d/out => ../../out", "allow/d/p |", "allow/d/a\nb",
 			"allow/d/x\ny/private", "allow/d/x\ny/f", "allow/d/private")
 		d := openDir(t, roots(t, by, confine.Options{Deny: []string{"private", "d/x\ny/f"}}, base), "d")
 		for name, want := range map[string]any{
@@ -313,7 +313,7 @@ func TestPermissionIsTheSystemsToRefuse(t *testing.T) {
 		t.Skip("root may read everything")
 	}
 	eachMechanism(t, func(t *testing.T, by confine.Mechanism) {
-		base := world(t, "allow/f")
+		base := fixture(t, "allow/f")
 		if err := os.Chmod(base+"/allow/f", 0); err != nil {
 			t.Fatal(err)
 		}
@@ -325,7 +325,7 @@ func TestPermissionIsTheSystemsToRefuse(t *testing.T) {
 func TestTheTextOfALinkIsToldAsItIs(t *testing.T) {
 	eachMechanism(t, func(t *testing.T, by confine.Mechanism) {
 		long := strings.Repeat("x/", 500) + "end"
-		base := world(t, "allow/d/f", "allow/d/sub/", "allow/d/p |", "allow/d/l => f", "allow/d/out => ../../out/secret", "allow/d/abs => /etc/passwd",
+		base := fixture(t, "allow/d/f", "allow/d/sub/", "allow/d/p |", "allow/d/l => f", "allow/d/out => ../../out/secret", "allow/d/abs => /etc/passwd",
 			"allow/d/none => gone", "allow/d/odd\n => a\n\xff", "allow/d/loop => loop", "allow/d/long => "+long, "allow/d/private => f")
 		for _, o := range []confine.Options{{Deny: []string{"private"}}, {Deny: []string{"private"}, Symlinks: confine.Within}} {
 			d := openDir(t, roots(t, by, o, base), "d")

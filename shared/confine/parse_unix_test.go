@@ -40,7 +40,7 @@ func spelled(t *testing.T, r *confine.Roots, abs string, rows []spelling) {
 }
 
 func TestParse(t *testing.T) {
-	base := world(t, "allow/home/f")
+	base := fixture(t, "allow/home/f")
 	t.Setenv("HOME", base+"/allow/home")
 	abs := base + "/allow"
 	spelled(t, roots(t, confine.ByWalk, confine.Options{}, base), abs, []spelling{
@@ -77,7 +77,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestParseReadsURIs(t *testing.T) {
-	base := world(t)
+	base := fixture(t)
 	abs := base + "/allow"
 	spelled(t, roots(t, confine.ByWalk, confine.Options{}, base), abs, []spelling{
 		{"a URI", "file://" + abs + "/a", abs + "/a", "/a"},
@@ -105,7 +105,7 @@ func TestParseReadsURIs(t *testing.T) {
 }
 
 func TestOnlyRelativePathsWhereThatIsAsked(t *testing.T) {
-	base := world(t, "allow/f")
+	base := fixture(t, "allow/f")
 	t.Setenv("HOME", base+"/allow")
 	r := roots(t, confine.ByWalk, confine.Options{RelativeOnly: true}, base)
 	for _, name := range []string{"/x", base + "/allow/f", "~", "~/f", "file://" + base + "/allow/f", "..", "a/../f", "a/.."} {
@@ -122,7 +122,7 @@ func TestOnlyRelativePathsWhereThatIsAsked(t *testing.T) {
 
 func TestARelativeNameMeansTheFirstDirectoryInWhichItExists(t *testing.T) {
 	eachMechanism(t, func(t *testing.T, by confine.Mechanism) {
-		base := world(t, "one/both", "two/both", "two/second", "two/l => ../out/secret", "one/file", "two/file/x", "two/cafe\u0301")
+		base := fixture(t, "one/both", "two/both", "two/second", "two/l => ../out/secret", "one/file", "two/file/x", "two/cafe\u0301")
 		r := roots(t, by, confine.Options{}, base, "one", "two")
 		for name, want := range map[string]string{
 			"both": "one/both", "second": "two/second", "new": "one/new", "l": "two/l", "file/x": "two/file/x",
@@ -137,7 +137,7 @@ func TestARelativeNameMeansTheFirstDirectoryInWhichItExists(t *testing.T) {
 }
 
 func TestTheInnermostDirectoryIsMeantWhereTheyNest(t *testing.T) {
-	base := world(t, "allow/in/f")
+	base := fixture(t, "allow/in/f")
 	r := roots(t, confine.ByWalk, confine.Options{}, base, "allow", "allow/in")
 	p, err := r.Parse(base + "/allow/in/f")
 	if err != nil || p.Rel() != "f" {
@@ -146,7 +146,7 @@ func TestTheInnermostDirectoryIsMeantWhereTheyNest(t *testing.T) {
 }
 
 func TestLocateIsForTheAuditLogAndNeverFails(t *testing.T) {
-	base := world(t)
+	base := fixture(t)
 	t.Setenv("HOME", "/home/someone")
 	r := roots(t, confine.ByWalk, confine.Options{Deny: []string{"private"}}, base)
 	for name, want := range map[string]string{
@@ -164,7 +164,7 @@ func TestLocateIsForTheAuditLogAndNeverFails(t *testing.T) {
 }
 
 func TestChildIsOneComponentAndJudgedAsParseWould(t *testing.T) {
-	base := world(t, "allow/a/f", "allow/a/private")
+	base := fixture(t, "allow/a/f", "allow/a/private")
 	r := roots(t, confine.ByWalk, confine.Options{Deny: []string{"private"}}, base)
 	p, err := r.Parse("a")
 	if err != nil {
@@ -189,7 +189,7 @@ func TestChildIsOneComponentAndJudgedAsParseWould(t *testing.T) {
 }
 
 func TestParentsEndAtTheAllowedDirectory(t *testing.T) {
-	base := world(t, "a/b/c/f")
+	base := fixture(t, "a/b/c/f")
 	r := roots(t, confine.ByKernel, confine.Options{}, base)
 	for _, c := range []struct{ name, words string }{
 		{"a/b/c", "a/b a ."},

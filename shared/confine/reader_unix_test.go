@@ -21,7 +21,7 @@ import (
 )
 
 func TestAReaderServesOneFileAfterTheOther(t *testing.T) {
-	base := world(t, "allow/d/f", "allow/d/g", "allow/d/p |", "allow/d/empty")
+	base := fixture(t, "allow/d/f", "allow/d/g", "allow/d/p |", "allow/d/empty")
 	long := strings.Repeat("0123456789", 1000)
 	if err := errors.Join(os.WriteFile(base+"/allow/d/g", []byte(long), 0o644), os.Truncate(base+"/allow/d/empty", 0)); err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestAReaderServesOneFileAfterTheOther(t *testing.T) {
 }
 
 func TestReadersLeaveNothingOpen(t *testing.T) {
-	base := world(t, "allow/f", "allow/d/", "allow/p |", "allow/l => f")
+	base := fixture(t, "allow/f", "allow/d/", "allow/p |", "allow/l => f")
 	d := openDir(t, roots(t, confine.ByWalk, confine.Options{}, base), ".")
 	before := openFiles()
 	var r confine.Reader
@@ -88,7 +88,7 @@ func openFiles() int {
 }
 
 func TestAChangedDirectoryHasAnotherStamp(t *testing.T) {
-	base := world(t, "allow/d/f")
+	base := fixture(t, "allow/d/f")
 	r := roots(t, confine.ByWalk, confine.Options{}, base)
 	before := openDir(t, r, "d").Stamp()
 	if before == (confine.Stamp{}) || openDir(t, r, "d").Stamp() != before {
@@ -106,7 +106,7 @@ func TestAChangedDirectoryHasAnotherStamp(t *testing.T) {
 // Go interrupts a thread to run another goroutine on it, and a directory read that is
 // interrupted gives what it has: taking a short one for the last loses files.
 func TestInterruptionsLoseNoEntries(t *testing.T) {
-	base := world(t)
+	base := fixture(t)
 	const files = 3000
 	for i := range files {
 		if err := os.WriteFile(fmt.Sprintf("%s/allow/%s-%d", base, strings.Repeat("x", 40), i), nil, 0o644); err != nil {
@@ -149,7 +149,7 @@ func TestInterruptionsLoseNoEntries(t *testing.T) {
 }
 
 func TestNoMemoryIsTakenForAFile(t *testing.T) {
-	base := world(t, "allow/d/f", "allow/d/.environment")
+	base := fixture(t, "allow/d/f", "allow/d/.environment")
 	d := openDir(t, roots(t, confine.ByWalk, confine.Options{DenySecrets: true, Deny: []string{"private", "a/b"}}, base), "d")
 	var r confine.Reader
 	buf := make([]byte, 64)
@@ -168,7 +168,7 @@ func TestNoMemoryIsTakenForAFile(t *testing.T) {
 }
 
 func TestWhatWasListedAsAFileIsNotReadAsAnythingElse(t *testing.T) {
-	base := world(t, "allow/d/f", "allow/d/g", "allow/other/", "allow/d/l")
+	base := fixture(t, "allow/d/f", "allow/d/g", "allow/other/", "allow/d/l")
 	dir := base + "/allow/d/"
 	d := openDir(t, roots(t, confine.ByWalk, confine.Options{}, base), "d")
 	entries, err := d.Append(nil)
@@ -205,7 +205,7 @@ func TestWhatWasListedAsAFileIsNotReadAsAnythingElse(t *testing.T) {
 }
 
 func TestAFileThatGoesOnIsDescribedAfterAll(t *testing.T) {
-	base := world(t, "allow/d/f")
+	base := fixture(t, "allow/d/f")
 	if err := os.WriteFile(base+"/allow/d/f", make([]byte, 10_000), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/multiollama/mcp-server/shared/confine"
 )
 
-// FuzzSieve holds the law of the short way round the deny rules: what it spares, no
+// FuzzSieve holds the property of the short way round the deny rules: what it spares, no
 // rule names.
 func FuzzSieve(f *testing.F) {
-	base := world(f)
+	base := fixture(f)
 	f.Setenv("HOME", base+"/allow/home")
 	var all []*confine.Roots
 	for _, deny := range [][]string{
@@ -55,7 +55,7 @@ func FuzzSieve(f *testing.F) {
 }
 
 func TestTheSieveSparesWhatIsCommon(t *testing.T) {
-	r := roots(t, confine.ByWalk, confine.Options{DenySecrets: true, Deny: []string{"node_modules", "*.bak", "docs/private"}}, world(t))
+	r := roots(t, confine.ByWalk, confine.Options{DenySecrets: true, Deny: []string{"node_modules", "*.bak", "docs/private"}}, fixture(t))
 	for _, path := range []string{"a/main.go", "a/README.md", "a/index.ts", "src/lib.rs", "x/.gitignore", "x/package.json", "x/y/z.py", "a/Makefile"} {
 		i := strings.LastIndexByte(path, '/')
 		if spared, _ := r.Judged(path[:i], path[i+1:]); !spared {

@@ -62,7 +62,7 @@ func TestSwapsBetweenCheckAndOpenNeverEscape(t *testing.T) {
 			{"a directory opened first, by a reader", confine.Options{}, [2]string{"d", "link"}, byEntry, opens / 8},
 		} {
 			t.Run(c.what, func(t *testing.T) {
-				base := world(t, tree...)
+				base := fixture(t, tree...)
 				r := roots(t, by, c.o, base)
 				p, err := r.Parse("a/d/f")
 				if err != nil {

@@ -51,7 +51,7 @@ func TestLinksWithinAreFollowedAndOthersAreNot(t *testing.T) {
 			{"a link to a denied file", []string{"allow/private/f", "allow/l => private/f"}, "l", fault.OutsideAllowed},
 			{"a denied link to a file that is not", []string{"allow/f", "allow/private => f"}, "private", fault.OutsideAllowed},
 		} {
-			base := world(t, append(c.tree, "also/")...)
+			base := fixture(t, append(c.tree, "also/")...)
 			r := roots(t, by, confine.Options{Symlinks: confine.Within, Deny: []string{"private"}}, base, "allow", "also")
 			got, err := read(r, c.name)
 			outcome(t, c.what, got, err, c.want)
@@ -61,7 +61,7 @@ func TestLinksWithinAreFollowedAndOthersAreNot(t *testing.T) {
 
 func TestAFollowedDirectoryKeepsTheCallersWords(t *testing.T) {
 	eachMechanism(t, func(t *testing.T, by confine.Mechanism) {
-		base := world(t, "allow/a/b/f", "allow/a/m => b", "allow/a/bad => ../../out", "allow/l => a")
+		base := fixture(t, "allow/a/b/f", "allow/a/m => b", "allow/a/bad => ../../out", "allow/l => a")
 		r := roots(t, by, confine.Options{Symlinks: confine.Within}, base)
 		p, err := r.Parse("l")
 		if err != nil {
@@ -91,7 +91,7 @@ func TestAFollowedDirectoryKeepsTheCallersWords(t *testing.T) {
 
 func TestHiddenPathsStayHiddenBehindLinks(t *testing.T) {
 	eachMechanism(t, func(t *testing.T, by confine.Mechanism) {
-		base := world(t, "allow/l => a/m", "allow/a/m => ../../out", "allow/n => a/none")
+		base := fixture(t, "allow/l => a/m", "allow/a/m => ../../out", "allow/n => a/none")
 		r := roots(t, by, confine.Options{Symlinks: confine.Within, HidePaths: true}, base)
 		for _, name := range []string{"l/secret", "n", "../x", "f", "a/m/x"} {
 			_, err := read(r, name)

@@ -8,7 +8,7 @@ import (
 	"github.com/multiollama/mcp-server/shared/glob"
 )
 
-// FuzzGlob holds three laws: nothing panics; a pattern of letters matches only
+// FuzzGlob holds three properties: nothing panics; a pattern of letters matches only
 // itself; and on short inputs Match agrees with a reference that expands braces,
 // splits at slashes and backtracks.
 func FuzzGlob(f *testing.F) {

@@ -58,7 +58,7 @@ func take(t testing.TB, h hosts.Host, file string, text []byte) []byte {
 	return out
 }
 
-// story is one file of testdata: what a host's file is before, with the entry, and
+// session is one file of testdata: what a host's file is before, with the entry, and
 // after that was taken out again, where that is not what it was before.
 type story struct {
 	host                string

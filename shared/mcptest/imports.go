@@ -17,19 +17,18 @@ import (
 	"testing"
 )
 
-// Rule is one thing that a room of the source may not touch. Test files are
+// Rule is one thing that a part of the source may not import or do. Test files are
 // outside every rule.
 type Rule struct {
-	Room    string   // the files: globs relative to the module's root, a space between them
+	Files   string   // the files: globs relative to the module's root, a space between them
 	Except  []string // base names of files the rule is not about
 	Never   []string // import paths; "x/..." is x and everything beneath it
-	Deep    bool     // nor may anything that the room's packages import, at any depth
+	Deep    bool     // nor may anything that the packages of these files import, at any depth
 	Alone   bool     // nor may it start goroutines
 	Because string   // why, as a sentence for the person who broke the rule
 }
 
-// Imports checks the rules over the module that the test is in. A rule whose
-// room is empty fails: it guards nothing.
+// Imports checks the rules over the module that the test is in. A rule that matches no file fails: it guards nothing.
 func Imports(t testing.TB, rules ...Rule) {
 	t.Helper()
 	root, err := moduleRoot()
@@ -39,7 +38,7 @@ func Imports(t testing.TB, rules ...Rule) {
 	for _, r := range rules {
 		broken, err := r.broken(root)
 		if err != nil {
-			t.Errorf("%s: %v", r.Room, err)
+			t.Errorf("%s: %v", r.Files, err)
 		}
 		for _, b := range broken {
 			t.Errorf("%s: %s", b, r.Because)
@@ -67,7 +66,7 @@ func (r Rule) broken(root string) ([]string, error) {
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, errors.New("the room is empty: the rule guards nothing")
+		return nil, errors.New("it matches no file, so it guards nothing")
 	}
 	if r.Deep {
 		return r.reached(root, files)
@@ -88,7 +87,7 @@ func (r Rule) broken(root string) ([]string, error) {
 
 func (r Rule) files(root string) ([]string, error) {
 	var files []string
-	for _, glob := range strings.Fields(r.Room) {
+	for _, glob := range strings.Fields(r.Files) {
 		found, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(glob)))
 		if err != nil {
 			return nil, err

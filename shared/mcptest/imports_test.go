@@ -47,14 +47,14 @@ func TestARuleFindsWhoBreaksIt(t *testing.T) {
 		rule Rule
 		want string
 	}{
-		{"an import that is banned", Rule{Room: "inner/*.go", Never: []string{"os/exec"}}, "inner/inner.go imports os/exec"},
-		{"everything beneath a path, and the path itself, on every platform", Rule{Room: "inner/*.go", Never: []string{"os/..."}}, "inner/inner.go imports os/exec\ninner/inner_windows.go imports os"},
-		{"a name that only starts alike is another", Rule{Room: "inner/*.go", Never: []string{"o/...", "encoding", "os/exe"}}, ""},
-		{"test files are outside", Rule{Room: "inner/*.go", Never: []string{"net/..."}}, ""},
-		{"so is a file that is excepted", Rule{Room: "inner/*.go", Except: []string{"inner.go"}, Never: []string{"os/exec"}}, ""},
-		{"a goroutine", Rule{Room: "inner/*.go", Alone: true}, "inner/inner.go starts a goroutine"},
-		{"main itself imports nothing bad", Rule{Room: "*.go", Never: []string{"os/exec"}}, ""},
-		{"but reaches it", Rule{Room: "*.go", Deep: true, Never: []string{"os/exec"}}, "example.com/m imports example.com/m/inner imports os/exec"},
+		{"an import that is banned", Rule{Files: "inner/*.go", Never: []string{"os/exec"}}, "inner/inner.go imports os/exec"},
+		{"everything beneath a path, and the path itself, on every platform", Rule{Files: "inner/*.go", Never: []string{"os/..."}}, "inner/inner.go imports os/exec\ninner/inner_windows.go imports os"},
+		{"a name that only starts alike is another", Rule{Files: "inner/*.go", Never: []string{"o/...", "encoding", "os/exe"}}, ""},
+		{"test files are outside", Rule{Files: "inner/*.go", Never: []string{"net/..."}}, ""},
+		{"so is a file that is excepted", Rule{Files: "inner/*.go", Except: []string{"inner.go"}, Never: []string{"os/exec"}}, ""},
+		{"a goroutine", Rule{Files: "inner/*.go", Alone: true}, "inner/inner.go starts a goroutine"},
+		{"main itself imports nothing bad", Rule{Files: "*.go", Never: []string{"os/exec"}}, ""},
+		{"but reaches it", Rule{Files: "*.go", Deep: true, Never: []string{"os/exec"}}, "example.com/m imports example.com/m/inner imports os/exec"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestARuleFindsWhoBreaksIt(t *testing.T) {
 
 func TestARuleThatGuardsNothingFails(t *testing.T) {
 	root := unpack(t, sinful)
-	for _, r := range []Rule{{Room: "gone/*.go"}, {Room: "*.go", Except: []string{"main.go"}}, {Room: "["}} {
+	for _, r := range []Rule{{Files: "gone/*.go"}, {Files: "*.go", Except: []string{"main.go"}}, {Files: "["}} {
 		if _, err := r.broken(root); err == nil {
 			t.Errorf("%+v passes", r)
 		}
@@ -79,7 +79,7 @@ func TestARuleThatGuardsNothingFails(t *testing.T) {
 }
 
 func TestTheReasonIsTold(t *testing.T) {
-	rule := Rule{Room: "mcptest/*.go", Never: []string{"testing"}, Because: "it is a reason"}
+	rule := Rule{Files: "mcptest/*.go", Never: []string{"testing"}, Because: "it is a reason"}
 	if said := failures(func(t testing.TB) { Imports(t, rule) }); !strings.Contains(said, "mcptest/mcptest.go imports testing: it is a reason") {
 		t.Errorf("said %q", said)
 	}

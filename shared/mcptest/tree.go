@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Tree makes a literal world in a new directory and is its path, without links
+// Tree makes a literal fixture in a new directory and is its path, without links
 // in it. An entry is "dir/", "dir/file=content" (with \n and the like as they are
 // in Go), or "link => target". Parents are made as needed.
 func Tree(t testing.TB, entries ...string) string {

@@ -14,10 +14,10 @@ import (
 	"github.com/multiollama/mcp-server/shared/replace"
 )
 
-// twoFileSystems is a world and a directory on another file system, both allowed.
+// twoFileSystems is a fixture and a directory on another file system, both allowed.
 func twoFileSystems(t *testing.T, entries ...string) (base, far string, r *confine.Roots) {
 	t.Helper()
-	base = world(t, entries...)
+	base = fixture(t, entries...)
 	far, err := os.MkdirTemp("/dev/shm", "replace")
 	if err != nil {
 		t.Skipf("SKIPPED: there is no second file system: %v", err)
@@ -129,7 +129,7 @@ func TestADirectoryWithAMountInItStays(t *testing.T) {
 			return unix.Mount(base+"/out", base+"/allow/d/m", "", unix.MS_BIND, "")
 		},
 	} {
-		base := world(t, "allow/d/m/", "allow/d/f: x")
+		base := fixture(t, "allow/d/m/", "allow/d/f: x")
 		if err := mount(base); err != nil {
 			t.Skipf("SKIPPED: mounting: %v", err)
 		}
@@ -141,7 +141,7 @@ func TestADirectoryWithAMountInItStays(t *testing.T) {
 
 // A tmpfs may ignore case (Linux 6.13).
 func TestAFileIsMovedToAnotherCaseOfItsName(t *testing.T) {
-	base := world(t)
+	base := fixture(t)
 	dir := base + "/allow"
 	if err := unix.Mount("none", dir, "tmpfs", 0, "size=1m,casefold"); err != nil {
 		t.Skipf("SKIPPED: no file system here ignores case: %v", err)

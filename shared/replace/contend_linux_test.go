@@ -84,7 +84,7 @@ func TestOfTwentyCallersInEachOfTwoProcessesOneWins(t *testing.T) {
 	const rounds, forEver = 50, 5000
 	for _, lacking := range []bool{false, true} {
 		t.Run(fmt.Sprintf("exchanging: %t", !lacking), func(t *testing.T) {
-			base := world(t, "allow/f: start")
+			base := fixture(t, "allow/f: start")
 			both := []contender{contending(t, base+"/allow", lacking), contending(t, base+"/allow", lacking)}
 			var wins [2]int
 			round := 0

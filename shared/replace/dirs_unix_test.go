@@ -53,7 +53,7 @@ func TestDirectoriesAreMadeAsFarAsTheyAreMissing(t *testing.T) {
 		{"none where it is denied", nil, confine.Options{Deny: []string{"x"}}, "a/x/b", fault.OutsideAllowed},
 		{"none under a name that is for files", nil, confine.Options{DenySecrets: true}, ".env.example", fault.OutsideAllowed},
 	} {
-		base := world(t, c.tree...)
+		base := fixture(t, c.tree...)
 		before := names(t, base+"/allow")
 		p, err := roots(t, base+"/allow", c.o).Parse(c.name)
 		var made []confine.Path
@@ -94,7 +94,7 @@ func TestANewDirectoryHasThePermissionsThatTheUmaskLeaves(t *testing.T) {
 }
 
 func TestManyWhoMakeTheSameTreeAllSucceedAndEachDirectoryIsMadeOnce(t *testing.T) {
-	base := world(t)
+	base := fixture(t)
 	r := roots(t, base+"/allow", confine.Options{})
 	raced := false
 	for round := 0; round < 100 || !raced && round < 10_000; round++ {
@@ -187,7 +187,7 @@ func TestOnlyAnEmptyDirectoryIsRemoved(t *testing.T) {
 		{"a link to an empty one", []string{"allow/d/", "allow/l => d"}, confine.Options{}, "l", fault.Forbidden, "d l"},
 		{"a link out", []string{"out/d/", "allow/l => ../out/d"}, confine.Options{Symlinks: confine.Within}, "l", fault.OutsideAllowed, "l"},
 	} {
-		base := world(t, c.tree...)
+		base := fixture(t, c.tree...)
 		var w replace.Writer
 		err := w.RemoveDir(background, path(t, roots(t, base+"/allow", c.o), c.name))
 		if c.want == "" && err != nil || c.want != "" && !errors.Is(err, c.want) {
@@ -196,12 +196,12 @@ func TestOnlyAnEmptyDirectoryIsRemoved(t *testing.T) {
 		if got := names(t, base+"/allow"); got != c.left {
 			t.Errorf("%s: left are %q", c.what, got)
 		}
-		_ = os.Remove(base + "/out/d") // the world looks for what does not belong there
+		_ = os.Remove(base + "/out/d") // the fixture looks for what does not belong there
 	}
 }
 
 func TestARuleAlsoJudgesDirectories(t *testing.T) {
-	base := world(t, "allow/d/")
+	base := fixture(t, "allow/d/")
 	r := roots(t, base+"/allow", confine.Options{})
 	w := replace.New(replace.Rules{Entry: func(confine.Path) error { return refusal }})
 	_, err := w.MakeDirs(background, path(t, r, "new"))
@@ -212,7 +212,7 @@ func TestARuleAlsoJudgesDirectories(t *testing.T) {
 }
 
 func TestACancelledCallMakesAndRemovesNoDirectory(t *testing.T) {
-	base := world(t, "allow/d/")
+	base := fixture(t, "allow/d/")
 	r := roots(t, base+"/allow", confine.Options{})
 	ctx, cancel := context.WithCancel(background)
 	cancel()

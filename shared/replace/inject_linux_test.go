@@ -144,7 +144,7 @@ func (in *injection) answer(n *notification) answer {
 	return answer{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
 }
 
-// changes is every kind of change, in a world with f in it or without.
+// changes is every kind of change, in a fixture with f in it or without.
 var changes = []struct {
 	name string
 	old  string // "" for no file before
@@ -165,7 +165,7 @@ type outcome struct {
 	left  string
 }
 
-// injected makes one change with a fault in a world of its own.
+// injected makes one change with a fault in a fixture of its own.
 func injected(t *testing.T, w *replace.Writer, old string, do act, in *injection) outcome {
 	t.Helper()
 	var tree []string

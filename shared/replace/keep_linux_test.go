@@ -203,7 +203,7 @@ func watched(t *testing.T, dir string) (incomplete int) {
 // A tmpfs of one MiB is filled by the change itself.
 func TestAFullDiskIsToldAndTheOldFileIsIntact(t *testing.T) {
 	eachWay(t, func(t *testing.T, w *replace.Writer) {
-		base := world(t)
+		base := fixture(t)
 		dir := base + "/allow"
 		if err := unix.Mount("none", dir, "tmpfs", 0, "size=1m"); err != nil {
 			t.Skipf("SKIPPED: a full disk cannot be tried here: mounting a tmpfs: %v", err)
@@ -236,7 +236,7 @@ func TestAFullDiskIsToldAndTheOldFileIsIntact(t *testing.T) {
 
 // A tmpfs is made read-only under a server that is running.
 func TestAReadOnlyFileSystemIsToldAsSuch(t *testing.T) {
-	base := world(t)
+	base := fixture(t)
 	dir := base + "/allow"
 	if err := unix.Mount("none", dir, "tmpfs", 0, "size=1m"); err != nil {
 		t.Skipf("SKIPPED: a read-only file system cannot be tried here: mounting a tmpfs: %v", err)

@@ -81,7 +81,7 @@ func TestAKillAtAnyMomentLeavesAWholeFile(t *testing.T) {
 	for _, kind := range []string{"create", "replace", "update"} {
 		for _, lacking := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, unnamed files: %t", kind, !lacking), func(t *testing.T) {
-				base := world(t, "allow/f: "+letters(0))
+				base := fixture(t, "allow/f: "+letters(0))
 				var w replace.Writer
 				dir := path(t, roots(t, base+"/allow", confine.Options{}), ".")
 				left, done := 0, 0

@@ -48,7 +48,7 @@ func TestAnEntryIsMoved(t *testing.T) {
 		{"a directory with a pipe in it", []string{"allow/d/f: x"}, confine.Options{}, "d", "e", "e", replace.MoveResult{Directory: true}},
 	} {
 		eachWay(t, func(t *testing.T, w *replace.Writer) {
-			base := world(t, c.tree...)
+			base := fixture(t, c.tree...)
 			if strings.Contains(c.what, "pipe") {
 				must(t, unix.Mkfifo(base+"/allow/d/pipe", 0o644))
 			}
@@ -73,7 +73,7 @@ func TestAFileTakesThePlaceOfAnotherThatWasShown(t *testing.T) {
 	for _, exchange := range []bool{true, false} {
 		eachWay(t, func(t *testing.T, w *replace.Writer) {
 			w.Lack(!exchange)
-			base := world(t, "allow/f: new", "allow/a/g: old")
+			base := fixture(t, "allow/f: new", "allow/a/g: old")
 			must(t, os.Chmod(base+"/allow/f", 0o640))
 			r := roots(t, base+"/allow", confine.Options{})
 			ino := inode(t, base+"/allow/f")
@@ -144,7 +144,7 @@ func TestWhatMayNotBeMovedStaysWhereItIs(t *testing.T) {
 			replace.MoveOptions{Overwrite: true, Replaced: func(*os.File, confine.Info) error { return fault.New(fault.DiskFull, "no room to keep it", "") }}, fault.DiskFull},
 	} {
 		for _, ways := range [][2]bool{{false, false}, {true, true}} {
-			base := world(t, c.tree...)
+			base := fixture(t, c.tree...)
 			prepare(t, base, c.from, c.to)
 			before := snapshot(t, base)
 			w := replace.New(replace.Rules{
@@ -173,7 +173,7 @@ func TestWhatMayNotBeMovedStaysWhereItIs(t *testing.T) {
 	}
 }
 
-// prepare makes what a world cannot say, by its name.
+// prepare makes what a fixture cannot say, by its name.
 func prepare(t *testing.T, base, from, to string) {
 	t.Helper()
 	for _, name := range []string{from, to} {
@@ -192,7 +192,7 @@ func prepare(t *testing.T, base, from, to string) {
 }
 
 func TestAReadOnlyFileMayBeMoved(t *testing.T) {
-	base := world(t, "allow/f: x")
+	base := fixture(t, "allow/f: x")
 	must(t, os.Chmod(base+"/allow/f", 0o444))
 	r := roots(t, base+"/allow", confine.Options{})
 	var w replace.Writer
@@ -202,7 +202,7 @@ func TestAReadOnlyFileMayBeMoved(t *testing.T) {
 }
 
 func TestRulesAreAskedAboutBothNamesOfEverythingThatMoves(t *testing.T) {
-	base := world(t, "allow/d/a/f: x", "allow/d/l => a", "allow/e/", "allow/m => e")
+	base := fixture(t, "allow/d/a/f: x", "allow/d/l => a", "allow/e/", "allow/m => e")
 	r := roots(t, base+"/allow", within)
 	var asked []string
 	w := replace.New(replace.Rules{Entry: func(p confine.Path) error {
@@ -226,7 +226,7 @@ func TestTheHeadAndTheTailOfAFileAreJudgedUnderItsNewName(t *testing.T) {
 		if size > 64<<10 {
 			want = text[:64<<10] + text[max(64<<10, size-512):]
 		}
-		base := world(t, "allow/f: "+text)
+		base := fixture(t, "allow/f: "+text)
 		r := roots(t, base+"/allow", confine.Options{})
 		var asked []string
 		w := replace.New(replace.Rules{Content: func(p confine.Path, b []byte, _ fs.FileMode) error {
@@ -288,7 +288,7 @@ func TestAMoveSeesWhatAnotherProgramDidMeanwhile(t *testing.T) {
 			if ways[0] && c.at == replace.AfterSwap && !c.over { // both names are the file's then
 				continue
 			}
-			base := world(t, "allow/f: new", "allow/x/f: x")
+			base := fixture(t, "allow/f: new", "allow/x/f: x")
 			if c.over {
 				plant(t, base, "allow/g: old")
 			}
@@ -329,7 +329,7 @@ func TestAMoveSeesWhatAnotherProgramDidMeanwhile(t *testing.T) {
 
 func TestADirectoryThatIsAnotherWhenItArrivesGoesBack(t *testing.T) {
 	eachWay(t, func(t *testing.T, w *replace.Writer) {
-		base := world(t, "allow/d/f: mine", "allow/x/f: theirs", "allow/to/")
+		base := fixture(t, "allow/d/f: mine", "allow/x/f: theirs", "allow/to/")
 		r := roots(t, base+"/allow", confine.Options{})
 		n := 0
 		w.When(replace.BeforeSwap, func() {
@@ -344,7 +344,7 @@ func TestADirectoryThatIsAnotherWhenItArrivesGoesBack(t *testing.T) {
 }
 
 func TestADirectoryRemovedUnderTheDestinationIsTold(t *testing.T) {
-	base := world(t, "allow/f: x", "allow/a/")
+	base := fixture(t, "allow/f: x", "allow/a/")
 	r := roots(t, base+"/allow", confine.Options{})
 	var w replace.Writer
 	w.When(replace.BeforeSwap, func() { must(t, os.Remove(base+"/allow/a")) })
@@ -356,7 +356,7 @@ func TestADirectoryRemovedUnderTheDestinationIsTold(t *testing.T) {
 func TestAMoveEndsWithItsCall(t *testing.T) {
 	ctx, cancel := context.WithCancel(background)
 	cancel()
-	base := world(t, "allow/f: x")
+	base := fixture(t, "allow/f: x")
 	r := roots(t, base+"/allow", confine.Options{})
 	var w replace.Writer
 	if _, err := w.Move(ctx, path(t, r, "f"), path(t, r, "g"), replace.MoveOptions{}); !errors.Is(err, fault.TimedOut) || names(t, base+"/allow") != "f" {

@@ -95,7 +95,7 @@ func TestAKillAtAnyMomentOfAMoveOrARemovalLeavesItWhole(t *testing.T) {
 	for _, kind := range []string{"file", "over", "directory", "remove"} {
 		for _, lacking := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, all functions: %t", kind, !lacking), func(t *testing.T) {
-				base := world(t, "allow/a/", "allow/b/")
+				base := fixture(t, "allow/a/", "allow/b/")
 				dir := base + "/allow"
 				r := roots(t, dir, confine.Options{})
 				var w replace.Writer

@@ -17,7 +17,7 @@ import (
 func TestOfTwentyMoversToOneNameExactlyOneWins(t *testing.T) {
 	for _, shared := range []bool{true, false} {
 		eachWay(t, func(t *testing.T, w *replace.Writer) {
-			base := world(t)
+			base := fixture(t)
 			r := roots(t, base+"/allow", confine.Options{})
 			for round := range 10 {
 				dir := fmt.Sprint(round)
@@ -47,7 +47,7 @@ func TestOfTwentyMoversToOneNameExactlyOneWins(t *testing.T) {
 // Two move over each other's file, and two directories back and forth, all the time.
 func TestOppositeMovesNeitherWaitForEachOtherNorLoseAnything(t *testing.T) {
 	for _, shared := range []bool{true, false} {
-		base := world(t, "allow/a/f: one", "allow/b/f: two", "allow/a/d/x: x", "allow/b/e/y: y")
+		base := fixture(t, "allow/a/f: one", "allow/b/f: two", "allow/a/d/x: x", "allow/b/e/y: y")
 		r := roots(t, base+"/allow", confine.Options{})
 		var w replace.Writer
 		var moved atomic.Int32
@@ -159,7 +159,7 @@ func TestAVersionThatWasNotShownIsStillThere(t *testing.T) {
 
 func TestADirectorySwappedForALinkLeadsNoMoveOrRemovalOutside(t *testing.T) {
 	const changes = 800
-	base := world(t, "allow/d/", "allow/in/", "allow/link => ../out")
+	base := fixture(t, "allow/d/", "allow/in/", "allow/link => ../out")
 	r := roots(t, base+"/allow", confine.Options{})
 	swaps, stop := swapping(t, base+"/allow/d", base+"/allow/link")
 	var w replace.Writer

@@ -32,7 +32,7 @@ func writers(n int, shared bool, w *replace.Writer) []*replace.Writer {
 func TestOfCreatorsThatRaceExactlyOneWins(t *testing.T) {
 	for _, shared := range []bool{true, false} {
 		eachWay(t, func(t *testing.T, w *replace.Writer) {
-			base := world(t)
+			base := fixture(t)
 			r := roots(t, base+"/allow", confine.Options{})
 			const callers = 4
 			for round := range 200 {

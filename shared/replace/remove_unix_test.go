@@ -71,7 +71,7 @@ func TestAFileIsRemovedAfterItWasShown(t *testing.T) {
 			"a file with another name":       {confine.Options{}, "a/f", []string{"allow/a/f: text"}},
 			"an exception of what is secret": {confine.Options{DenySecrets: true}, ".env.example", []string{"allow/.env.example: text"}},
 		} {
-			base := world(t, c.tree...)
+			base := fixture(t, c.tree...)
 			if what == "a file with another name" {
 				must(t, os.Link(base+"/allow/a/f", base+"/allow/g"))
 			}
@@ -113,7 +113,7 @@ func TestWhatIsNotAFileThatMayGoStays(t *testing.T) {
 		{"what its reader refuses", []string{"allow/wanted: x"}, confine.Options{}, "wanted", fault.DiskFull},
 		{"after the call has ended", []string{"allow/f: x"}, confine.Options{}, "f", fault.TimedOut},
 	} {
-		base := world(t, c.tree...)
+		base := fixture(t, c.tree...)
 		switch c.name {
 		case "pipe":
 			must(t, unix.Mkfifo(base+"/allow/pipe", 0o644))
@@ -169,7 +169,7 @@ func TestRemoveSeesWhatAnotherProgramDidMeanwhile(t *testing.T) {
 	} {
 		eachWay(t, func(t *testing.T, w *replace.Writer) {
 			for _, o := range []confine.Options{{}, within} {
-				base := world(t, "allow/f: old")
+				base := fixture(t, "allow/f: old")
 				times := 0
 				w.When(c.at, func() {
 					if times++; times == 1 {
@@ -246,7 +246,7 @@ func TestADirectoryIsRemovedWithAllThatIsInIt(t *testing.T) {
 	} {
 		eachWay(t, func(t *testing.T, w *replace.Writer) {
 			for _, o := range []confine.Options{{}, within} {
-				base := world(t, append(c.tree, "allow/f: x")...)
+				base := fixture(t, append(c.tree, "allow/f: x")...)
 				if strings.Contains(c.what, "several names") {
 					must(t, errors.Join(os.Link(base+"/allow/d/1", base+"/allow/d/2"), os.Link(base+"/allow/d/1", base+"/allow/d/a/3"), os.Chmod(base+"/allow/d/1", 0o444)))
 				}
@@ -260,7 +260,7 @@ func TestADirectoryIsRemovedWithAllThatIsInIt(t *testing.T) {
 	}
 }
 
-// Each world has one thing that keeps the whole of allow/d where it is. names is the
+// Each fixture has one thing that keeps the whole of allow/d where it is. names is the
 // path that the refusal tells, which for what is denied is the directory around it.
 func TestADirectoryIsRefusedAsAWhole(t *testing.T) {
 	for _, c := range []struct {
@@ -286,7 +286,7 @@ func TestADirectoryIsRefusedAsAWhole(t *testing.T) {
 		{"nothing", nil, nil, confine.Options{}, fault.NotFound, "none"},
 		{"the allowed directory", nil, nil, confine.Options{}, fault.ParamInvalid, "."},
 	} {
-		base := world(t, append(c.tree, "allow/d/a/f: text", "allow/d/z: text")...)
+		base := fixture(t, append(c.tree, "allow/d/a/f: text", "allow/d/z: text")...)
 		if c.do != nil {
 			c.do(t, base+"/allow/d")
 		}
@@ -319,7 +319,7 @@ func refusedAsAWhole(t *testing.T, what, base string, r *confine.Roots, name str
 }
 
 func TestADirectoryWithAnAllowedOneInItStays(t *testing.T) {
-	base := world(t, "allow/d/a/inner/f: x", "allow/d/f: x")
+	base := fixture(t, "allow/d/a/inner/f: x", "allow/d/f: x")
 	must(t, os.Symlink("allow", base+"/alias"))
 	for _, outer := range []string{"/allow", "/alias"} {
 		r, err := confine.Open([]string{base + outer, base + "/allow/d/a/inner"}, confine.Options{})
@@ -421,7 +421,7 @@ func TestADirectoryWhoseNameIsTakenMeanwhileStaysBesideIt(t *testing.T) {
 }
 
 func TestALinkIsMadeAndNothingOverwritten(t *testing.T) {
-	base := world(t, "allow/f: x", "allow/d/")
+	base := fixture(t, "allow/f: x", "allow/d/")
 	for _, o := range []confine.Options{{}, within} {
 		r := roots(t, base+"/allow", o)
 		var w replace.Writer

@@ -48,7 +48,7 @@ func TestAChangeDoesWhatItSaysOrNothing(t *testing.T) {
 		name string
 		do   act
 		want fault.Code // "" for success
-		file string     // what is looked at, below the world
+		file string     // what is looked at, below the fixture
 		text string     // and what it holds then
 	}{
 		{"a new file is created", nil, confine.Options{}, "f", creating("new"), "", "allow/f", "new"},
@@ -80,7 +80,7 @@ func TestAChangeDoesWhatItSaysOrNothing(t *testing.T) {
 		{"a new file lands in a directory in its other normal form", []string{"allow/e\u0301/"}, confine.Options{}, "\u00e9/f", creating("new"), "", "allow/e\u0301/f", "new"},
 	} {
 		eachWay(t, func(t *testing.T, w *replace.Writer) {
-			base := world(t, c.tree...)
+			base := fixture(t, c.tree...)
 			p := path(t, roots(t, base+"/allow", c.o), c.name)
 			res, err := c.do(w, p)
 			if c.want == "" && err != nil || c.want != "" && !errors.Is(err, c.want) {
@@ -283,7 +283,7 @@ func TestADirectoryThatRefusesIsToldAsSuch(t *testing.T) {
 
 func TestSweepRemovesDraftsOfThisUserAndNothingElse(t *testing.T) {
 	leftover, other := replace.DraftName(), replace.DraftName()
-	base := world(t, "allow/f: x", "allow/"+leftover+": half", "allow/.mcp-draft-00: x", "allow/.mcp-draft-notes: x", "allow/a/"+other+": half")
+	base := fixture(t, "allow/f: x", "allow/"+leftover+": half", "allow/.mcp-draft-00: x", "allow/.mcp-draft-notes: x", "allow/a/"+other+": half")
 	link, dir := replace.DraftName(), replace.DraftName()
 	plant(t, base, "allow/"+link+" => ../out/secret")
 	plant(t, base, "allow/"+dir+"/a/b/f: x")

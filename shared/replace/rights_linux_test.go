@@ -20,7 +20,7 @@ import (
 const noLandlock = 77
 
 func TestAProcessConfinedByTheKernelStillChangesFiles(t *testing.T) {
-	base := world(t, "allow/d/f: old")
+	base := fixture(t, "allow/d/f: old")
 	err := mcptest.Child(t, "confined", base).Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == noLandlock {
 		t.Skip("this kernel has no Landlock")
@@ -59,7 +59,7 @@ func confinedChild(args []string) error {
 // Whoever may write into another's file, and into its directory, could replace it and
 // would own it then.
 func TestAFileIsNotTakenOverFromItsOwner(t *testing.T) {
-	base := world(t, "allow/f: old")
+	base := fixture(t, "allow/f: old")
 	asStranger(t, "stranger", base, 0o777)
 	if names(t, base+"/allow") != "f mine" || content(base+"/allow/f") != "old" {
 		t.Errorf("left are %s; the file holds %q", names(t, base+"/allow"), content(base+"/allow/f"))
@@ -68,7 +68,7 @@ func TestAFileIsNotTakenOverFromItsOwner(t *testing.T) {
 
 // A draft needs a directory that may be written, however open the file itself is (EACCES).
 func TestADirectoryThatOthersMayNotWriteIsToldAsSuch(t *testing.T) {
-	base := world(t, "allow/f: old", "allow/d/")
+	base := fixture(t, "allow/f: old", "allow/d/")
 	asStranger(t, "outsider", base, 0o755)
 	if names(t, base+"/allow") != "d f" || content(base+"/allow/f") != "old" {
 		t.Errorf("left are %s; the file holds %q", names(t, base+"/allow"), content(base+"/allow/f"))

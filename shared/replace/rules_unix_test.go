@@ -59,7 +59,7 @@ func TestRulesAreToldWhereTheEntryReallyLiesAndWhatIsToStandThere(t *testing.T) 
 		if name != "create" {
 			tree = append(tree, "allow/a/b/f: old")
 		}
-		base := world(t, tree...)
+		base := fixture(t, tree...)
 		p := path(t, roots(t, base+"/allow", confine.Options{Symlinks: confine.Within}), "l/f")
 		var entries, contents []string
 		w := replace.New(replace.Rules{
@@ -120,7 +120,7 @@ func TestANewFileHasAtMostThePermissionsThatAreWanted(t *testing.T) {
 		{0, 0o644}, {0o666, 0o644}, {0o600, 0o600}, {0o400, 0o400}, {0o640, 0o640}, {0o777, 0o644}, {0o4755, 0o644}, {fs.ModeSetuid | 0o755, 0o644},
 	} {
 		eachWay(t, func(t *testing.T, w *replace.Writer) {
-			base := world(t)
+			base := fixture(t)
 			r := roots(t, base+"/allow", confine.Options{})
 			_, err := w.Create(background, path(t, r, "created"), nil, replace.Options{Mode: c.wish})
 			_, err2 := w.Replace(background, path(t, r, "replaced"), nil, replace.Options{Mode: c.wish})

@@ -22,7 +22,7 @@ import (
 func TestADirectorySwappedForALinkLeadsNoChangeOutside(t *testing.T) {
 	const writes = 2500
 	eachWay(t, func(t *testing.T, w *replace.Writer) {
-		base := world(t, "allow/d/f: old", "allow/link => ../out")
+		base := fixture(t, "allow/d/f: old", "allow/link => ../out")
 		r := roots(t, base+"/allow", confine.Options{})
 		swaps, stop := swapping(t, base+"/allow/d", base+"/allow/link")
 		inside, refused := 0, 0

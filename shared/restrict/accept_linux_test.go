@@ -10,17 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hall is a world of sockets, made before rights are given up: listeners, the first with
+// hall is a fixture of sockets, made before rights are given up: listeners, the first with
 // connections that wait to be accepted, and a place to escape to.
 type hall struct {
 	listeners []*net.TCPListener
 	port      int // of the place to escape to
 }
 
-// halls are by world: the first of the deeds opens one.
+// halls are by fixture: the first of the deeds opens one.
 var halls sync.Map
 
-func hallOf(w world, n int) (hall, error) {
+func hallOf(w fixture, n int) (hall, error) {
 	if n > 0 {
 		h, _ := halls.Load(w.Outside)
 		return h.(hall), nil
@@ -49,9 +49,9 @@ func (h hall) elsewhere() unix.Sockaddr {
 	return &unix.SockaddrInet4{Port: h.port, Addr: [4]byte{127, 0, 0, 1}}
 }
 
-// inHall does a deed in the hall of its world.
-func inHall(do func(h hall, n int) error) func(world, int) error {
-	return func(w world, n int) error {
+// inHall does a deed in the hall of its fixture.
+func inHall(do func(h hall, n int) error) func(fixture, int) error {
+	return func(w fixture, n int) error {
 		h, err := hallOf(w, n)
 		if err != nil {
 			return err

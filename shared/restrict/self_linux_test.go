@@ -22,11 +22,11 @@ import (
 // the order in this variable: what is done to it cannot be undone.
 const inChild = "RESTRICT_TEST_ORDER"
 
-// order is what a child is to do, each deed in a world of its own.
+// order is what a child is to do, each deed in a fixture of its own.
 type order struct {
 	Rules  Rules
 	Deeds  []string
-	Worlds []world
+	Worlds []fixture
 }
 
 // told is what a child saw. An empty string is success.
@@ -103,15 +103,15 @@ func say(err error) string {
 	return err.Error()
 }
 
-// world is a few directories with one set of everything for each time that a
+// fixture is a few directories with one set of everything for each time that a
 // deed is done.
-type world struct{ Readable, Writable, Other, Outside string }
+type fixture struct{ Readable, Writable, Other, Outside string }
 
-// newWorld is the n-th world beneath root: all that is readable stands beneath
+// newFixture is the n-th fixture beneath root: all that is readable stands beneath
 // one directory, and so on.
-func newWorld(t *testing.T, root string, n int) world {
+func newFixture(t *testing.T, root string, n int) fixture {
 	in := func(dir string) string { return filepath.Join(root, dir, fmt.Sprint(n)) }
-	w := world{in("readable"), in("writable"), in("writable") + "/other", in("outside")}
+	w := fixture{in("readable"), in("writable"), in("writable") + "/other", in("outside")}
 	for _, dir := range []string{w.Readable, w.Writable, w.Other, w.Outside} {
 		for n := range 1 + 2*perKind {
 			must(t, os.MkdirAll(filepath.Join(dir, fmt.Sprint("dir", n)), 0o777))
@@ -141,15 +141,15 @@ func open1(path string, flags int) error {
 
 // deeds are what children try. Each takes the number of its time, so that it
 // can be done as often as there are threads.
-var deeds = func() map[string]func(world, int) error {
-	all := map[string]func(world, int) error{}
-	for name, dir := range map[string]func(world) string{
-		"readable": func(w world) string { return w.Readable },
-		"writable": func(w world) string { return w.Writable },
-		"outside":  func(w world) string { return w.Outside },
+var deeds = func() map[string]func(fixture, int) error {
+	all := map[string]func(fixture, int) error{}
+	for name, dir := range map[string]func(fixture) string{
+		"readable": func(w fixture) string { return w.Readable },
+		"writable": func(w fixture) string { return w.Writable },
+		"outside":  func(w fixture) string { return w.Outside },
 	} {
 		for verb, do := range fileDeeds {
-			all[verb+" "+name] = func(w world, n int) error { return do(dir(w), n) }
+			all[verb+" "+name] = func(w fixture, n int) error { return do(dir(w), n) }
 		}
 	}
 	for name, do := range otherDeeds {
@@ -159,7 +159,7 @@ var deeds = func() map[string]func(world, int) error {
 		all[name] = inHall(do)
 	}
 	for family := range families {
-		all[fmt.Sprint("socket of family ", family)] = func(world, int) error { return anySocket(family) }
+		all[fmt.Sprint("socket of family ", family)] = func(fixture, int) error { return anySocket(family) }
 	}
 	return all
 }()
@@ -213,19 +213,19 @@ func withFile(do func(*os.File) error) func(string, int) error {
 	}
 }
 
-var otherDeeds = map[string]func(world, int) error{
-	"move within writable":        func(w world, n int) error { return os.Rename(file(w.Writable, n), made(w.Other, n)) },
-	"move out of readable":        func(w world, n int) error { return os.Rename(file(w.Readable, n), made(w.Writable, n)) },
-	"move out of writable":        func(w world, n int) error { return os.Rename(file(w.Writable, n), made(w.Outside, n)) },
-	"link readable into writable": func(w world, n int) error { return os.Link(file(w.Readable, n), made(w.Writable, n)) },
-	"read a file of the system":   func(world, int) error { _, err := os.ReadFile("/etc/passwd"); return err },
-	"list the root":               func(world, int) error { _, err := os.ReadDir("/"); return err },
-	"read memory of the process":  func(world, int) error { return open1("/proc/self/mem", os.O_RDWR) },
-	"write to /dev/null":          func(world, int) error { return open1("/dev/null", os.O_WRONLY) },
-	"run a program":               func(world, int) error { return exec.Command("/bin/true").Run() },
-	"execve":                      func(world, int) error { return tolerate(execNothing(), unix.ENOENT) },
-	"execveat":                    func(world, int) error { return tolerate(execNothingAt(), unix.ENOENT) },
-	"socketpair": func(world, int) error {
+var otherDeeds = map[string]func(fixture, int) error{
+	"move within writable":        func(w fixture, n int) error { return os.Rename(file(w.Writable, n), made(w.Other, n)) },
+	"move out of readable":        func(w fixture, n int) error { return os.Rename(file(w.Readable, n), made(w.Writable, n)) },
+	"move out of writable":        func(w fixture, n int) error { return os.Rename(file(w.Writable, n), made(w.Outside, n)) },
+	"link readable into writable": func(w fixture, n int) error { return os.Link(file(w.Readable, n), made(w.Writable, n)) },
+	"read a file of the system":   func(fixture, int) error { _, err := os.ReadFile("/etc/passwd"); return err },
+	"list the root":               func(fixture, int) error { _, err := os.ReadDir("/"); return err },
+	"read memory of the process":  func(fixture, int) error { return open1("/proc/self/mem", os.O_RDWR) },
+	"write to /dev/null":          func(fixture, int) error { return open1("/dev/null", os.O_WRONLY) },
+	"run a program":               func(fixture, int) error { return exec.Command("/bin/true").Run() },
+	"execve":                      func(fixture, int) error { return tolerate(execNothing(), unix.ENOENT) },
+	"execveat":                    func(fixture, int) error { return tolerate(execNothingAt(), unix.ENOENT) },
+	"socketpair": func(fixture, int) error {
 		fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 		if err == nil {
 			unix.Close(fds[0])
@@ -233,7 +233,7 @@ var otherDeeds = map[string]func(world, int) error{
 		}
 		return err
 	},
-	"listen on TCP": func(world, int) error {
+	"listen on TCP": func(fixture, int) error {
 		var c net.ListenConfig
 		c.SetMultipathTCP(false) // which Landlock does not know
 		l, err := c.Listen(context.Background(), "tcp", "127.0.0.1:0")
@@ -242,18 +242,18 @@ var otherDeeds = map[string]func(world, int) error{
 		}
 		return err
 	},
-	"connect to a port":       func(world, int) error { return reach(unix.IPPROTO_TCP, discard) },
-	"connect to another port": func(world, int) error { return reach(unix.IPPROTO_TCP, tcpmux) },
-	"connect by MPTCP":        func(world, int) error { return reach(unix.IPPROTO_MPTCP, discard) },
-	"connect by sending":      func(world, int) error { return connectBySending(tcpmux) },
-	"make a datagram socket":  func(world, int) error { return socketOf(unix.AF_INET, unix.SOCK_DGRAM) },
-	"make a local socket":     func(world, int) error { return socketOf(unix.AF_UNIX, unix.SOCK_STREAM) },
-	"be traced":               func(world, int) error { return tolerate(unix.PtraceDetach(1<<30), unix.ESRCH) },
-	"unshare":                 func(world, int) error { return unix.Unshare(0) },
-	"use io_uring":            func(world, int) error { return tolerate(ring(), unix.EINVAL, unix.EFAULT) },
-	"use open files":          func(world, int) error { _, err := os.Stdout.Stat(); return err },
+	"connect to a port":       func(fixture, int) error { return reach(unix.IPPROTO_TCP, discard) },
+	"connect to another port": func(fixture, int) error { return reach(unix.IPPROTO_TCP, tcpmux) },
+	"connect by MPTCP":        func(fixture, int) error { return reach(unix.IPPROTO_MPTCP, discard) },
+	"connect by sending":      func(fixture, int) error { return connectBySending(tcpmux) },
+	"make a datagram socket":  func(fixture, int) error { return socketOf(unix.AF_INET, unix.SOCK_DGRAM) },
+	"make a local socket":     func(fixture, int) error { return socketOf(unix.AF_UNIX, unix.SOCK_STREAM) },
+	"be traced":               func(fixture, int) error { return tolerate(unix.PtraceDetach(1<<30), unix.ESRCH) },
+	"unshare":                 func(fixture, int) error { return unix.Unshare(0) },
+	"use io_uring":            func(fixture, int) error { return tolerate(ring(), unix.EINVAL, unix.EFAULT) },
+	"use open files":          func(fixture, int) error { _, err := os.Stdout.Stat(); return err },
 	"start threads":           startThreads,
-	"send a signal":           func(world, int) error { return unix.Kill(os.Getpid(), unix.SIGWINCH) },
+	"send a signal":           func(fixture, int) error { return unix.Kill(os.Getpid(), unix.SIGWINCH) },
 	"know local time":         localTime,
 }
 
@@ -303,7 +303,7 @@ func ring() error {
 	return asError(e)
 }
 
-func startThreads(world, int) error {
+func startThreads(fixture, int) error {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() { runtime.LockOSThread(); time.Sleep(time.Millisecond) })
@@ -313,7 +313,7 @@ func startThreads(world, int) error {
 }
 
 // localTime fails if the zone that TZ names was not read in time.
-func localTime(_ world, n int) error {
+func localTime(_ fixture, n int) error {
 	if n == 0 {
 		return nil // would read it
 	}
@@ -324,7 +324,7 @@ func localTime(_ world, n int) error {
 }
 
 // try sends a child out with rules that also keep the readable and the writable
-// directories of its worlds.
+// directories of its fixtures.
 func try(t *testing.T, r Rules, names []string) told {
 	t.Helper()
 	root := t.TempDir()
@@ -333,7 +333,7 @@ func try(t *testing.T, r Rules, names []string) told {
 		if deeds[name] == nil {
 			t.Fatalf("no deed %q", name)
 		}
-		o.Worlds = append(o.Worlds, newWorld(t, root, n))
+		o.Worlds = append(o.Worlds, newFixture(t, root, n))
 	}
 	o.Rules.Read = append(o.Rules.Read, root+"/readable")
 	o.Rules.Write = append(o.Rules.Write, root+"/writable")

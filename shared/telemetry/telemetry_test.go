@@ -20,7 +20,7 @@ const (
 
 func TestACallIsOneSpanWithTheNamesOfTheConventions(t *testing.T) {
 	collector := mcptest.NewCollector(t)
-	w := newWorld(t, collector.URL)
+	w := newFixture(t, collector.URL)
 	w.send(call("greet", "Ada", ""), nil)
 	w.send(call("greet", "nobody", ""), nil)
 	w.send(call("no_such_tool", "", ""), nil)
@@ -57,7 +57,7 @@ func TestACallIsOneSpanWithTheNamesOfTheConventions(t *testing.T) {
 
 func TestNothingOfWhatAClientSentLeaves(t *testing.T) {
 	collector := mcptest.NewCollector(t)
-	w := newWorld(t, collector.URL)
+	w := newFixture(t, collector.URL)
 	messages := []string{
 		call("greet", secret, ""),
 		call("greet", "nobody "+secret, ""),
@@ -98,9 +98,9 @@ func TestTheTraceOfTheCallerIsContinued(t *testing.T) {
 	} {
 		t.Run(w.what, func(t *testing.T) {
 			collector := mcptest.NewCollector(t)
-			world := newWorld(t, collector.URL)
-			world.send(call("greet", "Ada", w.meta), http.Header{"Traceparent": {w.header}})
-			got := world.told(t, collector)
+			fixture := newFixture(t, collector.URL)
+			fixture.send(call("greet", "Ada", w.meta), http.Header{"Traceparent": {w.header}})
+			got := fixture.told(t, collector)
 			if w.silent {
 				if len(got) != 0 || len(collector.Bodies("/v1/metrics")) == 0 {
 					t.Errorf("%d spans came, want the metrics alone", len(got))
@@ -123,7 +123,7 @@ func TestACollectorThatNeverAnswersHoldsUpNothing(t *testing.T) {
 	silent := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1); <-over }))
 	defer silent.Close()
 	defer close(over) // after Close has come back
-	w := newWorld(t, silent.URL)
+	w := newFixture(t, silent.URL)
 	for range 3000 { // more than the memory for spans holds
 		w.send(call("greet", "Ada", ""), nil)
 	}
@@ -136,7 +136,7 @@ func TestACollectorThatNeverAnswersHoldsUpNothing(t *testing.T) {
 func TestACollectorThatIsNotThereIsToldOnce(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
-	w := newWorld(t, gone.URL)
+	w := newFixture(t, gone.URL)
 	w.send(call("greet", "Ada", ""), nil)
 	must(t, w.telemetry.Close())
 	if n := strings.Count(w.log.String(), "cannot be reached"); n != 1 {
@@ -152,7 +152,7 @@ func TestWhatACollectorCannotTakeNowIsSentAgainAndWhatItRefusesIsNot(t *testing.
 				w.WriteHeader(status)
 			}
 		}))
-		w := newWorld(t, busy.URL)
+		w := newFixture(t, busy.URL)
 		w.send(call("greet", "Ada", ""), nil)
 		must(t, w.telemetry.Close())
 		busy.Close()
@@ -183,7 +183,7 @@ func TestTheHeadersGoToTheCollectorAndNowhereElse(t *testing.T) {
 func BenchmarkCall(b *testing.B) {
 	collector := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer collector.Close()
-	w := newWorld(b, collector.URL)
+	w := newFixture(b, collector.URL)
 	for name, s := range map[string]*toolkit.Server{"told": w.server, "not told": greeter(b, nil)} {
 		b.Run(name, func(b *testing.B) {
 			message := json.RawMessage(call("greet", "Ada", ""))

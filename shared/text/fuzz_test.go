@@ -16,7 +16,7 @@ func oneWay(name string) bool {
 	return strings.HasPrefix(name, "utf-") || strings.HasPrefix(name, "windows-") || name == "koi8-r"
 }
 
-// FuzzRoundTrip holds the laws of decoding and encoding, for every encoding:
+// FuzzRoundTrip holds the properties of decoding and encoding, for every encoding:
 //
 //   - what decodes can be encoded, and decodes to the same again, or is said not
 //     to be exact;
@@ -87,7 +87,7 @@ func encodesAndDecodes(t *testing.T, e text.Encoding, s string) {
 	}
 }
 
-// FuzzDetect holds the laws of detection: it never panics; what it calls text
+// FuzzDetect holds the properties of detection: it never panics; what it calls text
 // has an encoding and no NUL once decoded; valid UTF-8 without control
 // characters is UTF-8 or one of the encodings that announce themselves.
 func FuzzDetect(f *testing.F) {

@@ -19,7 +19,7 @@ import (
 )
 
 func TestASuccessIsTextAndStructureAndOneEvent(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	r := read(t, w.Call(WithRequestID(t.Context(), "r1"), "say", json.RawMessage(`{"word":"ha"}`)))
 	if r.IsError || len(r.Content) != 1 || r.Content[0].Text != "I say haha" || string(r.StructuredContent) != `{"said":"haha","parts":[]}` {
 		t.Errorf("%+v", r)
@@ -37,7 +37,7 @@ func TestASuccessIsTextAndStructureAndOneEvent(t *testing.T) {
 
 func TestAFailureHasTheEnvelopeInEveryShape(t *testing.T) {
 	at := time.Date(2026, 7, 28, 12, 0, 0, 5, time.UTC)
-	w := newWorld(t, func(c *Config) { c.Clock = func() time.Time { return at }; c.Vocabulary.FailurePrefix = "Error: " })
+	w := newFixture(t, func(c *Config) { c.Clock = func() time.Time { return at }; c.Vocabulary.FailurePrefix = "Error: " })
 	r := read(t, w.Call(WithRequestID(t.Context(), "r7"), "say", json.RawMessage(`{"word":""}`)))
 	want := `{"error":{"code":"PARAM_002","message":"there is nothing to say. Send a word.","category":"PARAM","details":{},"timestamp":"2026-07-28T12:00:00.000000005Z","request_id":"r7"}}`
 	if !r.IsError || string(r.StructuredContent) != want {
@@ -52,7 +52,7 @@ func TestAFailureHasTheEnvelopeInEveryShape(t *testing.T) {
 }
 
 func TestACallWithoutANameGetsARandomOne(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	a := read(t, w.Call(t.Context(), "say", nil)).failure(t)
 	b := read(t, w.Call(t.Context(), "say", nil)).failure(t)
 	if a.RequestID == "" || a.RequestID == b.RequestID || w.log.all()[0].RequestID != a.RequestID {
@@ -76,7 +76,7 @@ func TestWhatAToolDoesWrongIsAuditedAndNotTold(t *testing.T) {
 		{"cancelled", fault.TimedOut, "error", "allow", "context canceled"},
 		{"odd details", fault.NotFound, "error", "allow", ""},
 	} {
-		w := newWorld(t, nil)
+		w := newFixture(t, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		result := w.Call(ctx, "misbehave", json.RawMessage(fmt.Sprintf(`{"how":%q}`, c.how)))
@@ -101,7 +101,7 @@ func TestWhatAToolDoesWrongIsAuditedAndNotTold(t *testing.T) {
 }
 
 func TestAPanicOfAReadIsExactlyOneEventWithItsStack(t *testing.T) {
-	w := newWorld(t, func(c *Config) {
+	w := newFixture(t, func(c *Config) {
 		c.Vocabulary.Tools = []Tool{New(Spec{Name: "boom", Doc: "Break.", Effect: Reads}, misbehave)}
 	})
 	r := read(t, w.Call(t.Context(), "boom", json.RawMessage(`{"how":"panic"}`)))
@@ -109,14 +109,14 @@ func TestAPanicOfAReadIsExactlyOneEventWithItsStack(t *testing.T) {
 		t.Errorf("%s", r.StructuredContent)
 	}
 	events := w.log.all()
-	if len(events) != 1 || !strings.Contains(events[0].Cause, "toolkit.misbehave") || !strings.Contains(events[0].Cause, "world_test.go") {
+	if len(events) != 1 || !strings.Contains(events[0].Cause, "toolkit.misbehave") || !strings.Contains(events[0].Cause, "fixture_test.go") {
 		t.Errorf("%+v", events)
 	}
 }
 
 func TestDiagnosticsNameAFaultWithoutItsCause(t *testing.T) {
 	var out strings.Builder
-	w := newWorld(t, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&out, nil)) })
+	w := newFixture(t, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&out, nil)) })
 	w.log.fail = func(e audit.Event) bool { return e.Outcome == "error" }
 	w.Call(WithRequestID(t.Context(), "r9"), "misbehave", json.RawMessage(`{"how":"panic"}`))
 	for _, want := range []string{"a call met a fault of the server", "request_id=r9", "an audit event could not be stored", "no space left"} {
@@ -130,7 +130,7 @@ func TestDiagnosticsNameAFaultWithoutItsCause(t *testing.T) {
 }
 
 func TestTheRuleOfARefusalIsRecorded(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	w.Call(t.Context(), "misbehave", json.RawMessage(`{"how":"forbidden"}`))
 	if e := w.log.all()[1]; e.Rule != "links" {
 		t.Errorf("%+v", e)
@@ -138,7 +138,7 @@ func TestTheRuleOfARefusalIsRecorded(t *testing.T) {
 }
 
 func TestWhatTheVerdictRestsOnIsRecorded(t *testing.T) {
-	w := newWorld(t, func(c *Config) {
+	w := newFixture(t, func(c *Config) {
 		c.Vocabulary.Tools = append(c.Vocabulary.Tools, New(Spec{Name: "bound", Title: "t", Doc: "d", Toolset: "x", Effect: Reads},
 			func(ctx context.Context, _ struct{}) (struct{}, error) {
 				Under(ctx, "restriction_1")
@@ -158,7 +158,7 @@ func TestWhatIsRefusedBeforeItStartsIsOneEvent(t *testing.T) {
 		{"no JSON at all", "store", `{"path":`, "PARAM_003"},
 		{"an unknown tool", "stroe", `{"path":"p"}`, "PARAM_002"},
 	} {
-		w := newWorld(t, nil)
+		w := newFixture(t, nil)
 		r := read(t, w.Call(t.Context(), c.tool, json.RawMessage(c.args)))
 		if string(r.failure(t).Code) != c.code || len(w.stored) != 0 {
 			t.Errorf("%s: %s", c.what, r.StructuredContent)
@@ -171,7 +171,7 @@ func TestWhatIsRefusedBeforeItStartsIsOneEvent(t *testing.T) {
 }
 
 func TestAnUnknownToolIsToldWithTheNearest(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	got := read(t, w.Call(t.Context(), "stroe", nil)).failure(t)
 	if got.Message != `there is no tool "stroe". Did you mean "store"? The tools are say, store, misbehave.` || got.Details["did_you_mean"] != "store" {
 		t.Errorf("%+v", got)
@@ -179,7 +179,7 @@ func TestAnUnknownToolIsToldWithTheNearest(t *testing.T) {
 }
 
 func TestContentsAndSecretsReachTheLogOnlyAsDigests(t *testing.T) {
-	w := newWorld(t, func(c *Config) { c.Locate = func(p string) string { return "/root/" + p } })
+	w := newFixture(t, func(c *Config) { c.Locate = func(p string) string { return "/root/" + p } })
 	r := read(t, w.Call(t.Context(), "store", json.RawMessage(`{"path":"a.txt","content":"dear diary","token":"hunter2"}`)))
 	if r.IsError || !slices.Equal(w.stored, []string{"dear diary"}) {
 		t.Fatalf("%s", r.StructuredContent)
@@ -203,7 +203,7 @@ func TestSecretsOfRefusedArgumentsDoNotReachTheLog(t *testing.T) {
 		`{"path":"a.txt","content":"hunter2","x":1}`, `{"path":"a.txt","content":"hunter2"`, `["hunter2"`,
 		`{"path":"a.txt","token":"hunter2","token":"hunter2"}`,
 	} {
-		w := newWorld(t, nil)
+		w := newFixture(t, nil)
 		if r := read(t, w.Call(t.Context(), "store", json.RawMessage(args))); !r.IsError {
 			t.Fatalf("%s was accepted", args)
 		}
@@ -236,7 +236,7 @@ func TestARequiredRecordComesFirst(t *testing.T) {
 		{"a write goes on where no record is required", false, "begin", "store", `{"path":"p","content":"c"}`, "", 1, 1},
 		{"a read goes on where no record is required", false, "ok", "say", `{"word":"a"}`, "", 0, 0},
 	} {
-		w := newWorld(t, func(conf *Config) { conf.AuditRequired = c.required })
+		w := newFixture(t, func(conf *Config) { conf.AuditRequired = c.required })
 		w.log.fail = refuse(c.fails)
 		r := read(t, w.Call(t.Context(), c.tool, json.RawMessage(c.args)))
 		if r.IsError != (c.code != "") || r.IsError && r.failure(t).Code != c.code {
@@ -252,7 +252,7 @@ func TestARequiredRecordComesFirst(t *testing.T) {
 }
 
 func TestOnlyWhatRunsSaysThatItWaits(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	c := newClient("one")
 	ctx := w.WithContext(t.Context(), c)
 	for _, one := range []struct {
@@ -276,7 +276,7 @@ func TestTheDurationIsMeasured(t *testing.T) {
 			time.Sleep(1500 * time.Microsecond)
 			return sayOut{}, nil
 		}
-		w := newWorld(t, func(c *Config) {
+		w := newFixture(t, func(c *Config) {
 			c.Vocabulary.Tools = []Tool{New(Spec{Name: "slow", Doc: "Wait.", Effect: Reads}, slow)}
 		})
 		w.Call(t.Context(), "slow", nil)
@@ -288,7 +288,7 @@ func TestTheDurationIsMeasured(t *testing.T) {
 
 func TestTheRateIsLimitedPerSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, func(c *Config) { c.Rate = Rate{Calls: 3, Per: time.Minute} })
+		w := newFixture(t, func(c *Config) { c.Rate = Rate{Calls: 3, Per: time.Minute} })
 		one := w.WithContext(t.Context(), newClient("one"))
 		two := w.WithContext(t.Context(), newClient("two"))
 		args := json.RawMessage(`{"word":"a"}`)

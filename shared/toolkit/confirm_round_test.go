@@ -199,9 +199,9 @@ func logged(t *testing.T, events []audit.Event, want ...string) {
 	}
 }
 
-// confirmer is a world with the tools that ask, and a client of 2026-07-28.
+// confirmer is a fixture with the tools that ask, and a client of 2026-07-28.
 type confirmer struct {
-	*world
+	*fixture
 	done                 atomic.Int64
 	capabilities, answer string
 }
@@ -210,7 +210,7 @@ func confirming(t *testing.T, change func(*Config)) (*confirmer, *time.Time) {
 	t.Helper()
 	w := &confirmer{capabilities: `{"elicitation":{}}`, answer: yes}
 	now := time.Date(2026, 7, 28, 0, 0, 0, 0, time.UTC)
-	w.world = newWorld(t, func(c *Config) {
+	w.fixture = newFixture(t, func(c *Config) {
 		c.Vocabulary.Tools = askingTools(&w.done)
 		c.Clock = func() time.Time { return now }
 		if change != nil {
@@ -222,7 +222,7 @@ func confirming(t *testing.T, change func(*Config)) (*confirmer, *time.Time) {
 
 // tool makes do another function.
 func (w *confirmer) tool(t *testing.T, do func(context.Context, struct{}) (struct{}, error)) {
-	w.world = newWorld(t, func(c *Config) {
+	w.fixture = newFixture(t, func(c *Config) {
 		c.Vocabulary.Tools = []Tool{New(Spec{Name: "do", Doc: "Do.", Effect: Runs}, do)}
 	})
 }

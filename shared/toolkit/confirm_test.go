@@ -104,7 +104,7 @@ func TestAClientThatCannotAskIsNotAsked(t *testing.T) {
 }
 
 func TestOutsideOfMCPNobodyIsAsked(t *testing.T) {
-	w := newWorld(t, func(c *Config) { c.Vocabulary.Tools = askingTools(nil) })
+	w := newFixture(t, func(c *Config) { c.Vocabulary.Tools = askingTools(nil) })
 	r := read(t, w.Call(t.Context(), "do", json.RawMessage(`{"what":"x"}`)))
 	if f := r.failure(t); f.Code != "SECURITY_003" || f.Details["answer"] != unsupported {
 		t.Errorf("%+v", f)

@@ -20,7 +20,7 @@ var eras = []struct{ name, meta string }{{"2025-11-25", ""}, {"2026-07-28", "," 
 
 func TestBothErasListTheTools(t *testing.T) {
 	for _, era := range eras {
-		w := newWorld(t, nil)
+		w := newFixture(t, nil)
 		a := w.send(t, t.Context(), `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"x":0`+era.meta+`}}`)
 		var got struct {
 			Tools []struct {
@@ -63,7 +63,7 @@ func TestBothErasCallAToolAndItsResultObeysTheSchema(t *testing.T) {
 			{"null for the arguments", "say", `null`, true},
 			{"a list for the arguments", "say", `["a"]`, true},
 		} {
-			w := newWorld(t, nil)
+			w := newFixture(t, nil)
 			a := w.send(t, t.Context(), fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s%s}}`, c.tool, c.args, era.meta))
 			if a.Error != nil {
 				t.Errorf("%s, %s: a protocol error: %+v", era.name, c.what, a.Error)
@@ -79,7 +79,7 @@ func TestBothErasCallAToolAndItsResultObeysTheSchema(t *testing.T) {
 }
 
 func TestArgumentsMayBeAbsent(t *testing.T) {
-	w := newWorld(t, func(c *Config) { c.Vocabulary.Tools = []Tool{manyResultsTool(manyResults{})} })
+	w := newFixture(t, func(c *Config) { c.Vocabulary.Tools = []Tool{manyResultsTool(manyResults{})} })
 	for _, params := range []string{`{"name":"many"}`, `{"name":"many","arguments":null}`, `{"name":"many","arguments":{}}`} {
 		a := w.send(t, t.Context(), `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":`+params+`}`)
 		if a.Error != nil || read(t, a.Result).IsError {
@@ -89,7 +89,7 @@ func TestArgumentsMayBeAbsent(t *testing.T) {
 }
 
 func TestTheServerSaysWhatItCanDoInBothEras(t *testing.T) {
-	w := newWorld(t, withResources)
+	w := newFixture(t, withResources)
 	for _, line := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`,
 		`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{` + modern + `}}`,
@@ -109,7 +109,7 @@ func TestTheServerSaysWhatItCanDoInBothEras(t *testing.T) {
 }
 
 func TestTextOnlyResultsHaveNeitherStructureNorSchema(t *testing.T) {
-	w := newWorld(t, func(c *Config) { c.TextOnly = true })
+	w := newFixture(t, func(c *Config) { c.TextOnly = true })
 	list := w.send(t, t.Context(), `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 	if bytes.Contains(list.Result, []byte("outputSchema")) || !bytes.Contains(list.Result, []byte("inputSchema")) {
 		t.Errorf("%s", list.Result)
@@ -124,7 +124,7 @@ func TestTextOnlyResultsHaveNeitherStructureNorSchema(t *testing.T) {
 
 func TestAnUnknownToolIsInvalidParamsWithTheNearestInBothEras(t *testing.T) {
 	for _, era := range eras {
-		w := newWorld(t, nil)
+		w := newFixture(t, nil)
 		a := w.send(t, t.Context(), `{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"sya","arguments":{"token":"hunter2"}`+era.meta+`}}`)
 		if a.Error == nil || a.ID != "x" || a.Error.Code != mcp.INVALID_PARAMS || a.Error.Data["did_you_mean"] != "say" || a.Error.Data["code"] != "PARAM_002" ||
 			a.Error.Message != `there is no tool "sya". Did you mean "say"? The tools are say, store, misbehave.` {
@@ -138,7 +138,7 @@ func TestAnUnknownToolIsInvalidParamsWithTheNearestInBothEras(t *testing.T) {
 }
 
 func TestAToolThatIsNotGrantedCannotBeCalled(t *testing.T) {
-	w := newWorld(t, func(c *Config) { c.Vocabulary, _ = c.Vocabulary.Narrow([]string{"talk"}) })
+	w := newFixture(t, func(c *Config) { c.Vocabulary, _ = c.Vocabulary.Narrow([]string{"talk"}) })
 	a := w.send(t, t.Context(), `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"store","arguments":{"path":"p","content":"c"}}}`)
 	if a.Error == nil || a.Error.Code != mcp.INVALID_PARAMS || a.Error.Data["code"] != "AUTH_003" || !strings.Contains(a.Error.Message, `toolset "keep"`) || len(w.stored) != 0 {
 		t.Errorf("%+v", a.Error)
@@ -150,7 +150,7 @@ func TestAToolThatIsNotGrantedCannotBeCalled(t *testing.T) {
 
 func TestTheLogNamesTheClientOfBothEras(t *testing.T) {
 	for _, c := range []struct{ meta, client string }{{"", "host 9"}, {"," + modern, "new 2"}} {
-		w := newWorld(t, nil)
+		w := newFixture(t, nil)
 		ctx := w.WithContext(t.Context(), newClient("s1"))
 		w.send(t, ctx, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","arguments":{"word":"a"}`+c.meta+`}}`)
 		if e := w.log.all()[0]; e.Session != "s1" || e.Client != c.client {
@@ -169,7 +169,7 @@ func TestAToolGetsTheBytesAClientSent(t *testing.T) {
 		{"arguments twice, the last one counts", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","arguments":{},"arguments":{"word":"}{\"\\","times":1}}}`},
 		{"params twice, the last one counts", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","arguments":{}},"params":{"name":"say","arguments":{"word":"}{\"\\","times":1}}}`},
 	} {
-		w := newWorld(t, nil)
+		w := newFixture(t, nil)
 		a := w.send(t, t.Context(), c.line)
 		if a.Error != nil || string(read(t, a.Result).StructuredContent) != `{"said":"}{\"\\","parts":[]}` {
 			t.Errorf("%s: %s %+v", c.what, a.Result, a.Error)
@@ -179,7 +179,7 @@ func TestAToolGetsTheBytesAClientSent(t *testing.T) {
 
 // A transport that calls mcp-go itself has no message to detach from.
 func TestTheGuardsHoldWithoutHandleMessage(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	raw, _ := json.Marshal(w.MCP().HandleMessage(t.Context(), json.RawMessage(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","arguments":{"word":"a","word":"b"}}}`)))
 	if !bytes.Contains(raw, []byte("stands twice")) || len(w.log.all()) != 1 {
 		t.Errorf("%s %+v", raw, w.log.all())
@@ -194,7 +194,7 @@ func TestTheGuardsHoldWithoutHandleMessage(t *testing.T) {
 }
 
 func TestWhatIsNoMessageIsAnswered(t *testing.T) {
-	w := newWorld(t, withResources)
+	w := newFixture(t, withResources)
 	for _, line := range []string{
 		``, `{`, `[]`, `null`, `"x"`, `{}`, `{"jsonrpc":"1.0","id":1}`, `{"jsonrpc":"2.0","id":1,"method":"tools/call"}`,
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}`, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7}}`,
@@ -216,7 +216,7 @@ func TestWhatIsNoMessageIsAnswered(t *testing.T) {
 }
 
 func TestAPanicInAMessageIsAnInternalError(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	w.MCP().GetHooks().AddBeforePing(func(context.Context, any, *mcp.PingRequest) { panic("hunter2") })
 	a := w.send(t, t.Context(), `{"jsonrpc":"2.0","id":"p","method":"ping"}`)
 	if a.Error == nil || a.ID != "p" || a.Error.Code != mcp.INTERNAL_ERROR || strings.Contains(a.Error.Message, "hunter2") {
@@ -225,7 +225,7 @@ func TestAPanicInAMessageIsAnInternalError(t *testing.T) {
 }
 
 func TestSessionsAreRegisteredOnce(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	c := newClient("s")
 	if err := w.RegisterSession(t.Context(), c); err != nil {
 		t.Fatal(err)

@@ -13,9 +13,9 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// working is a world whose only tool does what the test says.
-func working(t testing.TB, work func(context.Context)) *world {
-	return newWorld(t, func(c *Config) {
+// working is a fixture whose only tool does what the test says.
+func working(t testing.TB, work func(context.Context)) *fixture {
+	return newFixture(t, func(c *Config) {
 		c.Vocabulary.Tools = []Tool{New(Spec{Name: "work", Doc: "Work.", Effect: Reads},
 			func(ctx context.Context, _ struct{}) (struct{}, error) { work(ctx); return struct{}{}, nil })}
 	})

@@ -24,7 +24,7 @@ func TestResourcesAreReadInBothEras(t *testing.T) {
 			{"file:///blob", `[{"uri":"file:///blob","mimeType":"image/png","blob":"AAE="}]`},
 			{"file:///empty", `[]`},
 		} {
-			w := newWorld(t, withResources)
+			w := newFixture(t, withResources)
 			a := w.send(t, t.Context(), readLine(c.uri, era.meta))
 			var got struct{ Contents json.RawMessage }
 			if err := json.Unmarshal(a.Result, &got); err != nil || string(got.Contents) != c.want {
@@ -48,7 +48,7 @@ func TestAResourceThatCannotBeReadIsTold(t *testing.T) {
 			{"file:///panic", mcp.INTERNAL_ERROR, "SYSTEM_001", "the server met a fault of its own. Report it with the request_id; trying again may work."},
 			{"file:///odd", mcp.INTERNAL_ERROR, "SYSTEM_001", "the server met a fault of its own. Report it with the request_id; trying again may work."},
 		} {
-			w := newWorld(t, withResources)
+			w := newFixture(t, withResources)
 			a := w.send(t, t.Context(), readLine(c.uri, era.meta))
 			if a.Error == nil || a.Error.Code != c.code || a.Error.Data["uri"] != c.uri || a.Error.Data["code"] != c.is || a.Error.Message != c.message {
 				t.Errorf("%s, %s: %+v", era.name, c.uri, a.Error)
@@ -58,7 +58,7 @@ func TestAResourceThatCannotBeReadIsTold(t *testing.T) {
 }
 
 func TestAMalformedModernRequestIsNotCalledAMissingResource(t *testing.T) {
-	w := newWorld(t, withResources)
+	w := newFixture(t, withResources)
 	a := w.send(t, t.Context(), readLine("file:///text", `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`))
 	if a.Error == nil || a.Error.Data != nil || !strings.Contains(a.Error.Message, "clientCapabilities") {
 		t.Errorf("%+v", a.Error)
@@ -66,7 +66,7 @@ func TestAMalformedModernRequestIsNotCalledAMissingResource(t *testing.T) {
 }
 
 func TestReadsOfResourcesAreRecordedAndLimitedAsCallsAre(t *testing.T) {
-	w := newWorld(t, func(c *Config) {
+	w := newFixture(t, func(c *Config) {
 		withResources(c)
 		c.Rate = Rate{Calls: 3, Per: time.Hour}
 		c.Locate = func(p string) string { return strings.TrimPrefix(p, "file://") }
@@ -88,7 +88,7 @@ func TestReadsOfResourcesAreRecordedAndLimitedAsCallsAre(t *testing.T) {
 }
 
 func TestAResourceThatCannotBeRecordedIsWithheld(t *testing.T) {
-	w := newWorld(t, func(c *Config) { withResources(c); c.AuditRequired = true })
+	w := newFixture(t, func(c *Config) { withResources(c); c.AuditRequired = true })
 	w.log.fail = func(audit.Event) bool { return true }
 	a := w.send(t, t.Context(), readLine("file:///text", ""))
 	if a.Error == nil || a.Error.Data["code"] != "SYSTEM_002" || strings.Contains(a.Error.Message, "device") {
@@ -97,7 +97,7 @@ func TestAResourceThatCannotBeRecordedIsWithheld(t *testing.T) {
 }
 
 func TestPathsAreCompletedUpToAHundred(t *testing.T) {
-	w := newWorld(t, withResources)
+	w := newFixture(t, withResources)
 	line := func(uri, value string) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"type":"ref/resource","uri":%q},"argument":{"name":"path","value":%q}}}`, uri, value)
 	}
@@ -121,7 +121,7 @@ func TestPathsAreCompletedUpToAHundred(t *testing.T) {
 }
 
 func TestTheTemplateIsListed(t *testing.T) {
-	w := newWorld(t, withResources)
+	w := newFixture(t, withResources)
 	a := w.send(t, t.Context(), `{"jsonrpc":"2.0","id":1,"method":"resources/templates/list"}`)
 	if want := `{"resourceTemplates":[{"uriTemplate":"file:///{+path}","name":"files","title":"Files","description":"Any file."}]}`; string(a.Result) != want {
 		t.Errorf("%s", a.Result)
@@ -129,7 +129,7 @@ func TestTheTemplateIsListed(t *testing.T) {
 }
 
 func TestBlocksAreWhatMCPCallsThem(t *testing.T) {
-	w := newWorld(t, func(c *Config) {
+	w := newFixture(t, func(c *Config) {
 		c.Vocabulary.Tools = []Tool{New(Spec{Name: "blocks", Doc: "Give blocks.", Effect: Reads}, giveBlocks)}
 	})
 	r := read(t, w.Call(t.Context(), "blocks", json.RawMessage(`{"how":"all"}`)))
@@ -161,7 +161,7 @@ func giveBlocks(_ context.Context, in breakIn) (blocksOut, error) { return block
 
 func TestCausesOfResourcesAreRecordedAndNotTold(t *testing.T) {
 	for _, uri := range []string{"file:///secret", "file:///odd", "file:///panic"} {
-		w := newWorld(t, withResources)
+		w := newFixture(t, withResources)
 		for _, raw := range []any{w.HandleMessage(t.Context(), json.RawMessage(readLine(uri, ""))), w.MCP().HandleMessage(t.Context(), json.RawMessage(readLine(uri, "")))} {
 			if said, _ := json.Marshal(raw); strings.Contains(string(said), "hunter2") {
 				t.Errorf("%s: %s", uri, said)
@@ -193,7 +193,7 @@ func (s *subscriber) NotificationChannel() chan<- mcp.JSONRPCNotification { retu
 
 func TestWhoSubscribedToAResourceHearsThatItHasChanged(t *testing.T) {
 	var changed func(string)
-	w := newWorld(t, func(c *Config) {
+	w := newFixture(t, func(c *Config) {
 		withResources(c)
 		c.Resources.Watch = func(f func(string)) { changed = f }
 	})

@@ -16,8 +16,8 @@ import (
 	"github.com/multiollama/mcp-server/shared/fault"
 )
 
-// asking is a world whose tool asks for the client's roots and tells them.
-func asking(t testing.TB) (*world, func() string) {
+// asking is a fixture whose tool asks for the client's roots and tells them.
+func asking(t testing.TB) (*fixture, func() string) {
 	var mu sync.Mutex
 	var last string
 	w := working(t, func(ctx context.Context) {

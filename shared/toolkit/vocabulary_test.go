@@ -18,7 +18,7 @@ func names(v Vocabulary) string {
 }
 
 func TestNarrowLeavesOnlyWhatIsGranted(t *testing.T) {
-	v := newWorld(t, nil).config.Vocabulary
+	v := newFixture(t, nil).config.Vocabulary
 	if got := fmt.Sprint(v.Toolsets()); got != "[talk keep]" {
 		t.Errorf("toolsets %s", got)
 	}
@@ -51,7 +51,7 @@ func TestNarrowLeavesOnlyWhatIsGranted(t *testing.T) {
 }
 
 func TestAnUnknownToolsetIsMisconfigured(t *testing.T) {
-	v := newWorld(t, nil).config.Vocabulary
+	v := newFixture(t, nil).config.Vocabulary
 	for _, c := range []struct{ name, says string }{
 		{"tlak", `SYSTEM_003: vocabulary "standard" has no toolset "tlak". Did you mean "talk"? The toolsets are talk, keep.`},
 		{"", `SYSTEM_003: vocabulary "standard" has no toolset "". The toolsets are talk, keep.`},
@@ -64,7 +64,7 @@ func TestAnUnknownToolsetIsMisconfigured(t *testing.T) {
 }
 
 func TestTheServerDoesNotShareItsTable(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	w.Tools()[0] = Tool{}
 	if w.Tools()[0].Name != "say" {
 		t.Error("a caller changed the table")

@@ -129,7 +129,7 @@ func TestOtherPeoplesClientsAgree(t *testing.T) {
 }
 
 // agrees calls tools: one that answers, one that tells of its progress, one that is cancelled.
-func (w *world) agrees(t *testing.T, l library, p told) {
+func (w *fixture) agrees(t *testing.T, l library, p told) {
 	t.Helper()
 	if got, err := l.call(t.Context(), "echo"); err != nil || got != "map[text:]" {
 		t.Errorf("it hears %s %v", got, err)
@@ -158,7 +158,7 @@ func TestServersBehindABalancerAreOne(t *testing.T) {
 				one, two := serve(t, HTTPSettings{}, HTTPOptions{}, toolkit.Rate{}), serve(t, HTTPSettings{}, HTTPOptions{}, toolkit.Rate{})
 				var turn atomic.Int64
 				balancer := httptest.NewServer(&httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
-					to, _ := url.Parse("http://" + []*world{one, two}[turn.Add(1)%2].addr())
+					to, _ := url.Parse("http://" + []*fixture{one, two}[turn.Add(1)%2].addr())
 					r.SetURL(to)
 					// It takes a request whole before it sends it on: net/http's transport gives up
 					// a request whose answer begins before it has seen the end of the body.
@@ -173,7 +173,7 @@ func TestServersBehindABalancerAreOne(t *testing.T) {
 						t.Errorf("%s %v", got, err)
 					}
 				}
-				for _, w := range []*world{one, two} {
+				for _, w := range []*fixture{one, two} {
 					if n := len(w.events.all); n < 2 || w.events.last(t).Client != "library 1" {
 						t.Errorf("of 6 calls one server had %d, the last of %q", n, w.events.last(t).Client)
 					}

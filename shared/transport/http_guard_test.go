@@ -173,7 +173,7 @@ func TestAHeadThatComesTooSlowlyIsHungUpOn(t *testing.T) {
 }
 
 // dial opens connections that say nothing, until the end of the test.
-func (w *world) dial(n int) (all []net.Conn) {
+func (w *fixture) dial(n int) (all []net.Conn) {
 	w.t.Helper()
 	for range n {
 		c, err := net.Dial("tcp", w.addr())

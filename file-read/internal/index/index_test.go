@@ -358,7 +358,7 @@ func size(m *sync.Map) (n int) {
 	return n
 }
 
-// FuzzAFileThatHasTheTextIsNeverLeftOut holds the law of the package: of any
+// FuzzAFileThatHasTheTextIsNeverLeftOut holds the property of the package: of any
 // content, taken in in any pieces, no text in it is denied.
 func FuzzAFileThatHasTheTextIsNeverLeftOut(f *testing.F) {
 	f.Add([]byte("The Quick\r\nBrown Fox jumps over"), uint16(5), []byte("BROWN"), uint16(3), uint16(8))

@@ -39,7 +39,7 @@ func plain(text []byte, w lines.Want) lines.Window {
 	return out
 }
 
-// FuzzWindows holds the laws of the package, for any text, any want and any
+// FuzzWindows holds the properties of the package, for any text, any want and any
 // place of the borders between blocks:
 //
 //   - a window is what splitting the whole text gives;
@@ -71,7 +71,7 @@ func FuzzWindows(f *testing.F) {
 }
 
 // shortLines is for texts larger than a window: as long as no line is larger
-// than one, the laws are the same.
+// than one, the properties are the same.
 func shortLines(t *testing.T, z lines.Small, text []byte, want lines.Want) {
 	for _, line := range split(text) {
 		if len(withoutEnd(line)) > want.MaxBytes {

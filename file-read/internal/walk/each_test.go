@@ -60,7 +60,7 @@ func TestResultsComeInTheOrderOfTheWalk(t *testing.T) {
 }
 
 func TestOnlyRegularFilesAreWorkedOn(t *testing.T) {
-	dir := world(t, "a", "d/", "l => a", "new\nline/b\x1b", ".gitignore: ignored", "ignored")
+	dir := fixture(t, "a", "d/", "l => a", "new\nline/b\x1b", ".gitignore: ignored", "ignored")
 	special := makeSpecial(t, filepath.Join(dir, "special"))
 	var got []string
 	skipped, err := walk.Each(t.Context(), parse(t, dir, "."), walk.Options{Recursive: true, Gitignore: true}, content, func(f walk.File, read string) bool {
@@ -209,7 +209,7 @@ func TestAPanicComesBackToTheCaller(t *testing.T) {
 }
 
 func TestARootThatCannotBeListedEndsEach(t *testing.T) {
-	dir := world(t, "file")
+	dir := fixture(t, "file")
 	_, err := walk.Each(t.Context(), parse(t, dir, "file"), deep, content, func(walk.File, string) bool { return true })
 	if !errors.Is(err, fault.ParamInvalid) {
 		t.Error(err)
@@ -221,7 +221,7 @@ func TestARootThatCannotBeListedEndsEach(t *testing.T) {
 }
 
 func TestAWalkThatBeginsBehindAPathLosesNothingBehindIt(t *testing.T) {
-	dir := world(t, "a", "b/c", "b/d/e", "b/d/f", "b.x", "g/h", "z/")
+	dir := fixture(t, "a", "b/c", "b/d/e", "b/d/f", "b.x", "g/h", "z/")
 	visited := func(after string) []string {
 		var got []string
 		o := walk.Options{Recursive: true, Hidden: true, After: after}

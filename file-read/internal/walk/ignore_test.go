@@ -124,7 +124,7 @@ func naiveStars(p, s string, atStart bool) bool {
 }
 
 // FuzzIgnore: reading and matching never panic; a wildcard matches what
-// backtracking says it does; and the law of the trailing slash holds: "x/" says
+// backtracking says it does; and the property of the trailing slash holds: "x/" says
 // of a directory what "x" says of it, and nothing of a file.
 func FuzzIgnore(f *testing.F) {
 	for _, s := range []string{"foo", "*.o", "/a/**/b", "!x", "**/a", "a**/b", "[!a-c]x", `a\*b`, "[[:alpha:]-z]", "a/b*", "**", `**\/a`, "[a", "[]]", "***/x/?", "[\\]]"} {

@@ -84,7 +84,7 @@ func searched(t *testing.T, dir, expr string, o match.Options, w walk.Options) [
 // its buffer larger.
 func plantation(t *testing.T, r *rand.Rand) string {
 	t.Helper()
-	dir := world(t, ".git/info/exclude: *.tmp\n", ".gitignore: /build/\n*.log\n!keep.log\nnode_modules\n", "src/.gitignore: gen_*.go\n/out\n",
+	dir := fixture(t, ".git/info/exclude: *.tmp\n", ".gitignore: /build/\n*.log\n!keep.log\nnode_modules\n", "src/.gitignore: gen_*.go\n/out\n",
 		"docs/.gitignore: *\n!*.md\n!.gitignore\n", "empty", "empty dir/", "needle.link => .gitignore")
 	dirs := []string{"", "src/", "src/deep/er/", "src/out/", "docs/", "build/", "node_modules/x/", ".hidden/", "src/node_modules/"}
 	names := []string{"a.go", "gen_b.go", "c.md", "keep.log", "d.log", "e.tmp", ".env", "needle.txt", "a-b", "a.b", "ä"}

@@ -17,9 +17,9 @@ import (
 	"github.com/multiollama/mcp-server/shared/glob"
 )
 
-// world makes a tree: "a/b" is a file, "a/" a directory, "a => b" a link and
+// fixture makes a tree: "a/b" is a file, "a/" a directory, "a => b" a link and
 // "a: text" a file with that text.
-func world(t testing.TB, entries ...string) string {
+func fixture(t testing.TB, entries ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, e := range entries {
@@ -81,7 +81,7 @@ func TestWhatIsVisited(t *testing.T) {
 	all := walk.Options{Recursive: true, Gitignore: true, Hidden: true}
 	for _, c := range []struct {
 		what    string
-		world   []string
+		fixture []string
 		o       walk.Options
 		want    []string
 		skipped walk.Skipped
@@ -124,7 +124,7 @@ func TestWhatIsVisited(t *testing.T) {
 			[]string{".gitignore/", ".gitignore/a", "b"}, walk.Skipped{}},
 		{"an empty directory", nil, all, []string{}, walk.Skipped{}},
 	} {
-		dir := world(t, c.world...)
+		dir := fixture(t, c.fixture...)
 		got, skipped := visited(t, parse(t, dir, "."), c.o)
 		if diff := cmp.Diff(c.want, got); diff != "" || skipped != c.skipped {
 			t.Errorf("%s: skipped %+v, want %+v (-want +got)\n%s", c.what, skipped, c.skipped, diff)
@@ -134,9 +134,9 @@ func TestWhatIsVisited(t *testing.T) {
 
 func TestRulesAboveTheDirectoryHoldInAWorkTree(t *testing.T) {
 	for _, c := range []struct {
-		what  string
-		world []string
-		want  []string
+		what    string
+		fixture []string
+		want    []string
 	}{
 		{"all that are in it", []string{".git/info/exclude: *.x", ".gitignore: *.o\n/a/b/no", "a/.gitignore: /b/c\n!keep.o", "a/b/1.o", "a/b/1.x", "a/b/c", "a/b/no", "a/b/keep.o", "a/b/f"}, []string{"f", "keep.o"}},
 		{"a .git that is a file will do", []string{".git: gitdir: x", ".gitignore: *.o", "a/b/1.o", "a/b/f"}, []string{"f"}},
@@ -145,7 +145,7 @@ func TestRulesAboveTheDirectoryHoldInAWorkTree(t *testing.T) {
 		{"and none without it", []string{".gitignore: f", "a/.gitignore: f", "a/b/f"}, []string{"f"}},
 		{"an ignored directory that is named is walked", []string{".git/", ".gitignore: b/\n*.o", "a/b/f", "a/b/1.o"}, []string{"f"}},
 	} {
-		dir := world(t, c.world...)
+		dir := fixture(t, c.fixture...)
 		roots, err := confine.Open([]string{dir}, confine.Options{})
 		must(t, err)
 		p, err := roots.Parse("a/b")
@@ -159,7 +159,7 @@ func TestRulesAboveTheDirectoryHoldInAWorkTree(t *testing.T) {
 }
 
 func TestDeniedEntriesAreCounted(t *testing.T) {
-	dir := world(t, "a/.env", "a/x.secret", "a/f", "private/a/b")
+	dir := fixture(t, "a/.env", "a/x.secret", "a/f", "private/a/b")
 	got, skipped := visited(t, parseWith(t, dir, ".", confine.Options{DenySecrets: true, Deny: []string{"*.secret", "private"}}), walk.Options{Recursive: true, Hidden: true})
 	if diff := cmp.Diff([]string{"a/", "a/f"}, got); diff != "" || skipped != (walk.Skipped{Denied: 3}) {
 		t.Errorf("%+v\n%s", skipped, diff)
@@ -168,7 +168,7 @@ func TestDeniedEntriesAreCounted(t *testing.T) {
 
 // TestNoLinkIsFollowed allows links within, as an operator may.
 func TestNoLinkIsFollowed(t *testing.T) {
-	dir := world(t, "rules: *", ".gitignore => rules", "d/e", "l => d", "self => .")
+	dir := fixture(t, "rules: *", ".gitignore => rules", "d/e", "l => d", "self => .")
 	got, skipped := visited(t, parseWith(t, dir, ".", confine.Options{Symlinks: confine.Within}), walk.Options{Recursive: true, Hidden: true, Gitignore: true})
 	if diff := cmp.Diff([]string{".gitignore@", "d/", "d/e", "l@", "rules", "self@"}, got); diff != "" || skipped != (walk.Skipped{}) {
 		t.Errorf("%+v\n%s", skipped, diff)
@@ -176,7 +176,7 @@ func TestNoLinkIsFollowed(t *testing.T) {
 }
 
 func TestAWalkStopsWhereItIsTold(t *testing.T) {
-	dir := world(t, "a/1", "a/2", "b/1", "b/2", "c")
+	dir := fixture(t, "a/1", "a/2", "b/1", "b/2", "c")
 	var seen []string
 	_, err := walk.All(t.Context(), parse(t, dir, "."), walk.Options{Recursive: true}, nothing, func(f walk.File, _ bool) bool {
 		seen = append(seen, f.Rel())
@@ -188,7 +188,7 @@ func TestAWalkStopsWhereItIsTold(t *testing.T) {
 }
 
 func TestWhatCannotBeListedIsCounted(t *testing.T) {
-	dir := world(t, "a", "b/1", "c/1", "d/1", "e")
+	dir := fixture(t, "a", "b/1", "c/1", "d/1", "e")
 	var seen []string
 	skipped, err := walk.All(t.Context(), parse(t, dir, "."), walk.Options{Recursive: true, Workers: 1}, func(_ context.Context, f walk.File) bool {
 		seen = append(seen, f.Rel())
@@ -208,7 +208,7 @@ func TestWhatCannotBeListedIsCounted(t *testing.T) {
 }
 
 func TestARootThatCannotBeListedIsAnError(t *testing.T) {
-	dir := world(t, "file")
+	dir := fixture(t, "file")
 	for name, want := range map[string]fault.Code{"file": fault.ParamInvalid, "nothing": fault.NotFound} {
 		_, err := walk.All[bool](t.Context(), parse(t, dir, name), walk.Options{}, nil, nil)
 		if !errors.Is(err, want) {
@@ -218,7 +218,7 @@ func TestARootThatCannotBeListedIsAnError(t *testing.T) {
 }
 
 func TestAWalkEndsWithItsContext(t *testing.T) {
-	dir := world(t, "a", "b", "c")
+	dir := fixture(t, "a", "b", "c")
 	ctx, cancel := context.WithCancel(t.Context())
 	n := 0
 	_, err := walk.All(ctx, parse(t, dir, "."), walk.Options{}, nothing, func(walk.File, bool) bool {

@@ -11,7 +11,7 @@ import (
 	"github.com/multiollama/mcp-server/shared/text"
 )
 
-// FuzzApply holds the laws of one edit, in every encoding:
+// FuzzApply holds the properties of one edit, in every encoding:
 //
 //   - what is not edited is the same, byte by byte;
 //   - the outcome read as text is what replacing in the text gives;

@@ -16,7 +16,7 @@ import (
 
 func TestAMoveKeepsWhereItWentAndNoContent(t *testing.T) {
 	for _, to := range []string{"/w/b.txt", "/w/\xff\xfe", "/w/a\n\"b\"", "../../index.jsonl"} {
-		w := newWorld(t)
+		w := newFixture(t)
 		s := w.open(history.Limits{})
 		want := history.Change{Path: "/w/a.txt", To: to, Op: "move", Tool: "move_file", Mode: 0o640, Existed: true}
 		kept, err := s.Keep(t.Context(), want, nil)
@@ -56,7 +56,7 @@ func TestWhatIsForgottenIsGoneWithItsContent(t *testing.T) {
 		{"both of them", []string{"x", "x", "y"}, []int{0, 1}, "2", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			s, other := w.open(history.Limits{}), w.open(history.Limits{})
 			var kept []history.Change
 			for i, content := range c.kept {
@@ -84,7 +84,7 @@ func TestWhatIsForgottenIsGoneWithItsContent(t *testing.T) {
 }
 
 func TestForgettingThatIsCancelledForgetsNothing(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(history.Limits{})
 	c := w.keep(s, "a", "x")
 	cancelled, cancel := context.WithCancel(t.Context())
@@ -99,7 +99,7 @@ func TestADirectoryIsWhatLiesBeneathItByWholeNames(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the names of this test are of POSIX")
 	}
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(history.Limits{})
 	for _, path := range []string{"/w/a", "/w/a/b", "/w/ab", "/w", "/v/a", "relative"} {
 		w.keep(s, path, path)
@@ -133,7 +133,7 @@ func TestADirectoryIsWhatLiesBeneathItByWholeNames(t *testing.T) {
 
 // A store as it was written before a change could be a move or a directory.
 func TestAnIndexWithoutTheNewerFieldsIsRead(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.open(history.Limits{}).Close()
 	const sum = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
 	if err := os.Mkdir(filepath.Join(w.dir, "objects", sum[:2]), 0o700); err != nil {
@@ -154,7 +154,7 @@ func TestAnIndexWithoutTheNewerFieldsIsRead(t *testing.T) {
 // Who died between the name of a content and its line left something that nothing has
 // made durable; the same content kept next is written anew.
 func TestAContentWithoutALineIsNotTrusted(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(history.Limits{})
 	first := w.keep(s, "a", "same")
 	left := filepath.Join(w.dir, object(first))

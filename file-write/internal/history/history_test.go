@@ -36,7 +36,7 @@ func TestWhatWasKeptIsThereAfterReopening(t *testing.T) {
 		{"putting back", "x", history.Change{Path: "/w/a", Op: "restore", Existed: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			s := w.open(history.Limits{})
 			kept, err := s.Keep(t.Context(), c.change, strings.NewReader(c.content))
 			if err != nil {
@@ -64,7 +64,7 @@ func TestTheStoreIsForItsUserAlone(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("rights are those of the parent directory")
 	}
-	w := newWorld(t)
+	w := newFixture(t)
 	if err := os.MkdirAll(w.dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestTheStoreIsForItsUserAlone(t *testing.T) {
 }
 
 func TestTheSameContentIsStoredOnce(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(history.Limits{})
 	a, b := w.keep(s, "a", "same"), w.keep(s, "b", "same")
 	if got := w.files("objects"); len(got) != 1 || a.ID == b.ID {
@@ -96,7 +96,7 @@ func TestTheSameContentIsStoredOnce(t *testing.T) {
 }
 
 func TestKeepingAgainHealsADamagedContent(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(history.Limits{})
 	a := w.keep(s, "a", "same")
 	w.write(object(a), "sama")
@@ -132,7 +132,7 @@ func TestLimitsLetTheOldestGoFirst(t *testing.T) {
 		{"the number of changes is bounded, empty ones too", history.Limits{}, 2, []kept{{"a", "", 0}, {"b", "", 0}, {"c", "", 0}}, "c b", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			s := w.open(c.limits)
 			s.Bound(c.most, 100)
 			for _, k := range c.kept {
@@ -154,7 +154,7 @@ func TestLimitsLetTheOldestGoFirst(t *testing.T) {
 }
 
 func TestLimitsHoldAtOpenToo(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(history.Limits{})
 	old := w.keep(s, "a", "aaaa")
 	w.now = w.now.Add(time.Hour)
@@ -174,7 +174,7 @@ func TestLimitsHoldAtOpenToo(t *testing.T) {
 }
 
 func TestOneContentLargerThanTheStoreIsRefusedAndNothingGoesForIt(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(history.Limits{Bytes: 8})
 	w.keep(s, "a", "aaaa")
 	_, err := s.Keep(t.Context(), edit("b"), strings.NewReader("123456789"))
@@ -185,7 +185,7 @@ func TestOneContentLargerThanTheStoreIsRefusedAndNothingGoesForIt(t *testing.T) 
 }
 
 func TestAFilterChooses(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(history.Limits{})
 	start := w.now
 	for _, path := range []string{"a", "b", "a", "c"} {
@@ -211,7 +211,7 @@ func TestAFilterChooses(t *testing.T) {
 }
 
 func TestAClockThatGoesBackDoesNotChangeTheOrder(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(history.Limits{})
 	for _, path := range []string{"first", "second", "third"} {
 		w.keep(s, path, path)
@@ -226,7 +226,7 @@ func TestAClockThatGoesBackDoesNotChangeTheOrder(t *testing.T) {
 // What is told with a change is what the clock said: a clock that is set back makes
 // later changes look older, and older ones as young as they said they are.
 func TestAClockThatGoesBackKeepsWhatWasToldSane(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	limits := history.Limits{Age: 24 * time.Hour}
 	s := w.open(limits)
 	noon := w.now
@@ -262,7 +262,7 @@ func TestAClockThatGoesBackKeepsWhatWasToldSane(t *testing.T) {
 }
 
 func TestAnIDIsNeverAPath(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(history.Limits{})
 	w.keep(s, "a", "a")
 	for _, c := range []struct {
@@ -288,20 +288,20 @@ func TestAnIDIsNeverAPath(t *testing.T) {
 func TestADamagedContentIsTold(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		harm func(w *world, object string)
+		harm func(w *fixture, object string)
 	}{
-		{"changed", func(w *world, o string) { w.write(o, "hellO") }},
-		{"cut", func(w *world, o string) { w.write(o, "hell") }},
-		{"emptied", func(w *world, o string) { w.write(o, "") }},
-		{"longer", func(w *world, o string) { w.write(o, "hello!") }},
-		{"removed", func(w *world, o string) {
+		{"changed", func(w *fixture, o string) { w.write(o, "hellO") }},
+		{"cut", func(w *fixture, o string) { w.write(o, "hell") }},
+		{"emptied", func(w *fixture, o string) { w.write(o, "") }},
+		{"longer", func(w *fixture, o string) { w.write(o, "hello!") }},
+		{"removed", func(w *fixture, o string) {
 			if err := os.Remove(filepath.Join(w.dir, o)); err != nil {
 				w.Fatal(err)
 			}
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			s := w.open(history.Limits{})
 			kept, other := w.keep(s, "a", "hello"), w.keep(s, "b", "other")
 			c.harm(w, object(kept))
@@ -330,7 +330,7 @@ func TestADamagedLineHidesNoOtherAndItsContentStaysForAWhile(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			s := w.open(history.Limits{})
 			a, b, last := w.keep(s, "a", "aaa"), w.keep(s, "b", "bbb"), w.keep(s, "c", "ccc")
 			s.Close()
@@ -362,27 +362,27 @@ func TestWhatACrashLeavesIsRemovedByTheNextOpen(t *testing.T) {
 	orphan := strings.Repeat("ab", 32)
 	for _, c := range []struct {
 		name  string
-		crash func(w *world)
+		crash func(w *fixture)
 		want  string
 	}{
-		{"a draft", func(w *world) { w.write("drafts/abcdefghijklmnopqrstuvwxyz", "half") }, "b a"},
-		{"a content without a line", func(w *world) {
+		{"a draft", func(w *fixture) { w.write("drafts/abcdefghijklmnopqrstuvwxyz", "half") }, "b a"},
+		{"a content without a line", func(w *fixture) {
 			if err := os.MkdirAll(filepath.Join(w.dir, "objects/ab"), 0o700); err != nil {
 				w.Fatal(err)
 			}
 			w.write("objects/ab/"+orphan[2:], "x")
 		}, "b a"},
-		{"a line without its end", func(w *world) { w.write("index.jsonl", w.read("index.jsonl")+`{"sum":"00`) }, "b a"},
-		{"a line without its newline", func(w *world) { w.write("index.jsonl", strings.TrimSuffix(w.read("index.jsonl"), "\n")) }, "a"},
-		{"an index without a single whole line", func(w *world) { w.write("index.jsonl", `{"sum":`) }, ""},
-		{"an index that is lost", func(w *world) {
+		{"a line without its end", func(w *fixture) { w.write("index.jsonl", w.read("index.jsonl")+`{"sum":"00`) }, "b a"},
+		{"a line without its newline", func(w *fixture) { w.write("index.jsonl", strings.TrimSuffix(w.read("index.jsonl"), "\n")) }, "a"},
+		{"an index without a single whole line", func(w *fixture) { w.write("index.jsonl", `{"sum":`) }, ""},
+		{"an index that is lost", func(w *fixture) {
 			if err := os.Remove(filepath.Join(w.dir, "index.jsonl")); err != nil {
 				w.Fatal(err)
 			}
 		}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			s := w.open(history.Limits{})
 			w.keep(s, "a", "a")
 			w.keep(s, "b", "b")
@@ -408,7 +408,7 @@ func TestWhatACrashLeavesIsRemovedByTheNextOpen(t *testing.T) {
 }
 
 func TestWhatIsNotOursStays(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.open(history.Limits{}).Close()
 	w.write("drafts/note.txt", "mine")
 	w.write("objects/note.txt", "mine")
@@ -419,7 +419,7 @@ func TestWhatIsNotOursStays(t *testing.T) {
 }
 
 func TestALinkOutOfTheStoreIsNotFollowed(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(history.Limits{})
 	c := w.keep(s, "a", "hello")
 	outside := filepath.Join(t.TempDir(), "outside")
@@ -463,7 +463,7 @@ func TestErrorsAreReturnedAndNothingIsListed(t *testing.T) {
 		{"a path without measure", t.Context(), edit(strings.Repeat("a", 1<<20)), strings.NewReader("x"), fault.ParamInvalid},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			s := w.open(history.Limits{})
 			_, err := s.Keep(c.ctx, c.change, c.content)
 			refused(t, err, c.code)
@@ -483,7 +483,7 @@ func TestAStoreThatCannotBeUsedSaysSo(t *testing.T) {
 		{"a file where the drafts are", "drafts"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			s := w.open(history.Limits{})
 			block(w, c.blocked)
 			_, err := s.Keep(t.Context(), edit("a"), strings.NewReader("x"))
@@ -498,7 +498,7 @@ func TestAStoreThatCannotBeUsedSaysSo(t *testing.T) {
 }
 
 // block puts something of another kind in the place of a part of the store.
-func block(w *world, part string) {
+func block(w *fixture, part string) {
 	place := filepath.Join(w.dir, part)
 	info, err := os.Stat(place)
 	if err != nil {
@@ -515,7 +515,7 @@ func block(w *world, part string) {
 }
 
 func TestARewrittenIndexSaysTheSameToEveryStore(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	a, b := w.open(history.Limits{Bytes: 3}), w.open(history.Limits{Bytes: 3})
 	a.Bound(100, 4)
 	b.Bound(100, 4)
@@ -535,7 +535,7 @@ func TestARewrittenIndexSaysTheSameToEveryStore(t *testing.T) {
 }
 
 func TestADamagedLineSurvivesARewriteOfTheIndex(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(history.Limits{Bytes: 3})
 	s.Bound(100, 4)
 	lost := w.keep(s, "lost", "zz")

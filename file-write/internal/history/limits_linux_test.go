@@ -20,7 +20,7 @@ import (
 var platformChildren = map[string]func(args []string) error{"fill": fillChild}
 
 func TestAFileThatCannotGrowIsAnErrorAndLosesNothing(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	out, err := mcptest.Child(t, "fill", w.dir).Output()
 	if err != nil {
 		t.Fatalf("%v %s", err, out)

@@ -124,7 +124,7 @@ func renameInto(dir, name string, n int) error {
 	return err
 }
 
-// meddler does something to the world when an entry's header is written: before that
+// meddler does something to the fixture when an entry's header is written: before that
 // the entry was looked at, and after it the content is read.
 type meddler struct {
 	entry string

@@ -53,7 +53,7 @@ func contentOf(path string) string {
 }
 
 // whole fails unless every listed change can be read and is what its path says.
-func whole(w *world, s *history.Store) map[string]bool {
+func whole(w *fixture, s *history.Store) map[string]bool {
 	w.Helper()
 	all, err := s.List(history.Filter{})
 	if err != nil {
@@ -76,7 +76,7 @@ func whole(w *world, s *history.Store) map[string]bool {
 }
 
 func TestSeveralProcessesShareAStore(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	const processes, each = 4, 40
 	var wait sync.WaitGroup
 	said := make([][]byte, processes)
@@ -104,7 +104,7 @@ func TestSeveralProcessesShareAStore(t *testing.T) {
 }
 
 func TestSeveralProcessesLetOldChangesGo(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	var wait sync.WaitGroup
 	for i := range 3 {
 		cmd := mcptest.Child(t, "keep", w.dir, fmt.Sprint("p", i), "60", "300000")
@@ -123,7 +123,7 @@ func TestSeveralProcessesLetOldChangesGo(t *testing.T) {
 // The child lets old changes go and rewrites its index all the time; the kill comes
 // after a number of changes that differs each time, at whatever the child does then.
 func TestAKillAtAnyMomentLosesNothingThatWasKept(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	for i := range 60 {
 		cmd := mcptest.Child(t, "keep", w.dir, fmt.Sprint("k", i), "1000000", "300000")
 		out, err := cmd.StdoutPipe()
@@ -163,7 +163,7 @@ func TestAKillAtAnyMomentLosesNothingThatWasKept(t *testing.T) {
 }
 
 func TestADraftOfALivingProcessIsNotSweptAndHindersNobody(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(history.Limits{})
 	r, slow := io.Pipe()
 	done := make(chan error)

@@ -270,7 +270,7 @@ func TestWhatAnotherProgramPutThereMeanwhileStays(t *testing.T) {
 	}
 }
 
-// FuzzUnpack holds the laws of any bytes: nothing outside the directory is touched, and
+// FuzzUnpack holds the properties of any bytes: nothing outside the directory is touched, and
 // it is there, with what was told and fit for packing, or it is not there at all.
 func FuzzUnpack(f *testing.F) {
 	f.Add(archive(f, "a/", "a/f=hello", "l => a", "b/", "b/c/", "b/c/g="))

@@ -7,7 +7,7 @@ import (
 	"github.com/multiollama/mcp-server/shell-exec/internal/cmdline"
 )
 
-func world(g cmdline.Grammar) Surroundings {
+func fixture(g cmdline.Grammar) Surroundings {
 	return Surroundings{Grammar: g, Dir: "/home/dev/project", Home: "/home/dev", Workspace: []string{"/home/dev/project"}, Env: map[string]string{"HOME": "/home/dev"}}
 }
 
@@ -57,7 +57,7 @@ func manyFunctions(n int) string {
 
 func TestTheWorstShapesTakeBoundedWork(t *testing.T) {
 	for what, text := range worstShapes {
-		report := OfText(world(cmdline.Bash), text)
+		report := OfText(fixture(cmdline.Bash), text)
 		if report.Steps > maxSteps+20_000 || len(report.Effects) > maxEffects+10 || len(report.Commands) > maxSteps {
 			t.Errorf("%s: %d steps, %d effects, %d commands", what, report.Steps, len(report.Effects), len(report.Commands))
 		}
@@ -78,7 +78,7 @@ func FuzzReading(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, g := range []cmdline.Grammar{cmdline.Bash, cmdline.POSIX} {
-			report := OfText(world(g), text)
+			report := OfText(fixture(g), text)
 			if report.Unreadable != nil && strings.Contains(report.Unreadable.Error(), "a fault while reading") {
 				t.Fatal(report.Unreadable)
 			}

@@ -13,8 +13,8 @@ import (
 	"github.com/multiollama/mcp-server/shared/fault"
 )
 
-func one() *world {
-	return &world{now: 100, all: map[int]reading{10: p(1, 1, 0, 0)}, gone: make(chan struct{})}
+func one() *fixture {
+	return &fixture{now: 100, all: map[int]reading{10: p(1, 1, 0, 0)}, gone: make(chan struct{})}
 }
 
 func refuses(t *testing.T, err error, code fault.Code) {
@@ -24,7 +24,7 @@ func refuses(t *testing.T, err error, code fault.Code) {
 	}
 }
 
-func started(t *testing.T, m *Monitors, pid int, w *world, o Options, publish func(Sample)) Monitor {
+func started(t *testing.T, m *Monitors, pid int, w *fixture, o Options, publish func(Sample)) Monitor {
 	t.Helper()
 	info, err := m.Start(pid, fmt.Sprintf("exec_%d", pid), w, o, publish)
 	if err != nil {

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// world is a system that a test writes down.
-type world struct {
+// fixture is a system that a test writes down.
+type fixture struct {
 	now    int64
 	all    map[int]reading
 	listed []int // nil: all that have not ended
 	gone   chan struct{}
 }
 
-func (w *world) eyes() eyes {
+func (w *fixture) eyes() eyes {
 	return eyes{
 		look:    func(pid int, _ Metrics) (reading, bool) { r, ok := w.all[pid]; return r, ok },
 		clock:   func() int64 { return w.now },
@@ -23,9 +23,9 @@ func (w *world) eyes() eyes {
 	}
 }
 
-func (w *world) Gone() <-chan struct{} { return w.gone }
+func (w *fixture) Gone() <-chan struct{} { return w.gone }
 
-func (w *world) PIDs() []int {
+func (w *fixture) PIDs() []int {
 	if w.listed != nil {
 		return w.listed
 	}
@@ -102,7 +102,7 @@ func TestWhatATreeDoesIsCountedOnce(t *testing.T) {
 			{map[int]reading{10: p(1, 1, 400, 50)}, 0, 600},
 		}},
 	} {
-		w := &world{}
+		w := &fixture{}
 		y := newTally(w.eyes(), w, All)
 		for i, l := range c.looks {
 			w.now, w.all = int64(100*(i+1)), l.all
@@ -119,7 +119,7 @@ func TestWhatATreeDoesIsCountedOnce(t *testing.T) {
 
 func TestAStrangerWithANumberOfTheTreeIsNotCounted(t *testing.T) {
 	stranger := reading{start: 100, parent: 1, own: time.Hour, memory: 1 << 40, shown: told}
-	w := &world{now: 100, all: map[int]reading{10: p(1, 1, 0, 0), 11: p(2, 10, 0, 0)}}
+	w := &fixture{now: 100, all: map[int]reading{10: p(1, 1, 0, 0), 11: p(2, 10, 0, 0)}}
 	y := newTally(w.eyes(), w, All)
 	first := y.sample(time.Unix(1, 0))
 	// 11 ended, the list was made, and then the number was given to another process; it is also in no later list.
@@ -140,7 +140,7 @@ func TestAStrangerWithANumberOfTheTreeIsNotCounted(t *testing.T) {
 func TestWhatIsNotShownIsToldAsNotTold(t *testing.T) {
 	hides := p(1, 1, 0, 0)
 	hides.shown = CPU | Memory
-	w := &world{now: 100, all: map[int]reading{10: hides}}
+	w := &fixture{now: 100, all: map[int]reading{10: hides}}
 	y := newTally(w.eyes(), w, All)
 	if s := y.sample(time.Unix(1, 0)); s.Reported.Has(IO) || s.IO.Hidden != 1 {
 		t.Errorf("told %v, %d hidden", s.Reported.Names(), s.IO.Hidden)

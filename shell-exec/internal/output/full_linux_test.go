@@ -21,7 +21,7 @@ func init() { children["short"] = shortChild }
 
 // A tmpfs of one MiB is filled by the outputs themselves.
 func TestAFullDiskIsToldAndWhatIsStoredStays(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	if err := os.MkdirAll(w.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func fill(t *testing.T, dir string) {
 }
 
 func TestAWriteThatIsCutShortIsCountedExactly(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	out, err := mcptest.Child(t, "short", w.dir).Output()
 	if err != nil {
 		t.Fatalf("%v %s", err, out)

@@ -9,7 +9,7 @@ import (
 )
 
 func TestBeyondSoManyTurnsNothingIsLost(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(output.Limits{})
 	const turns = 1000
 	s.Bound(turns)
@@ -39,7 +39,7 @@ func FuzzOrder(f *testing.F) {
 		if text == "" || len(ops) > 100 || len(text) > 100 {
 			return
 		}
-		w := newWorld(t)
+		w := newFixture(t)
 		s := w.open(output.Limits{})
 		r := w.begin(s, "x")
 		var said [2]string

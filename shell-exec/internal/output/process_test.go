@@ -49,7 +49,7 @@ func endlessChild(args []string) error {
 }
 
 func TestARunThatIsCutOffByACrashCanBeReadAndIsMarked(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(output.Limits{})
 	const crashes = 8
 	for range crashes {
@@ -129,7 +129,7 @@ func manyChild(args []string) error {
 func small() output.Limits { return output.Limits{Total: 400_000, Runs: 60} }
 
 func TestSeveralProcessesShareAStore(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	const processes, each = 4, 100
 	var wait sync.WaitGroup
 	for i := range processes {

@@ -23,7 +23,7 @@ import (
 )
 
 func TestWhatIsWrittenCanBeReadApartAndInItsOrder(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(output.Limits{})
 	r := w.begin(s, "make")
 	for _, part := range []struct {
@@ -58,7 +58,7 @@ func TestWhatIsWrittenCanBeReadApartAndInItsOrder(t *testing.T) {
 }
 
 func TestAFirstWordOnStderrStaysFirst(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(output.Limits{})
 	r := w.begin(s, "x")
 	w.write(r, output.Stderr, "first\n")
@@ -70,7 +70,7 @@ func TestAFirstWordOnStderrStaysFirst(t *testing.T) {
 }
 
 func TestACharacterIsNotCutByTheOtherStream(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(output.Limits{})
 	r := w.begin(s, "x")
 	w.write(r, output.Stdout, "a日"[:2])
@@ -85,7 +85,7 @@ func TestACharacterIsNotCutByTheOtherStream(t *testing.T) {
 }
 
 func TestWhatWasReadOfARunningCommandStaysWhereItIs(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(output.Limits{})
 	r := w.begin(s, "x")
 	var stop atomic.Bool
@@ -133,7 +133,7 @@ func TestWhatWasReadOfARunningCommandStaysWhereItIs(t *testing.T) {
 }
 
 func TestPagesBeginAndEndBetweenCharacters(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(output.Limits{})
 	text := "aé日👩\xff\xe3\x81x\n" + strings.Repeat("語", 10)
 	r := w.ran(s, "x", text)
@@ -170,7 +170,7 @@ func TestPagesBeginAndEndBetweenCharacters(t *testing.T) {
 }
 
 func TestACharacterThatIsBeingWrittenIsNoPartYet(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(output.Limits{})
 	r := w.begin(s, "x")
 	w.write(r, output.Stdout, "ab\xe3")
@@ -185,7 +185,7 @@ func TestACharacterThatIsBeingWrittenIsNoPartYet(t *testing.T) {
 }
 
 func TestEveryByteBeyondACapIsCounted(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(output.Limits{Stream: 1000})
 	r := w.begin(s, "x")
 	w.write(r, output.Stdout, strings.Repeat("a", 998))
@@ -210,7 +210,7 @@ func TestEveryByteBeyondACapIsCounted(t *testing.T) {
 }
 
 func TestTheOldestThatEndedGoFirst(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(output.Limits{Total: 40_000})
 	running := w.begin(s, "running")
 	w.write(running, output.Stdout, strings.Repeat("r", 5000))
@@ -229,7 +229,7 @@ func TestTheOldestThatEndedGoFirst(t *testing.T) {
 }
 
 func TestTheNumberOfRunsIsBounded(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(output.Limits{Runs: 16})
 	for range 100 {
 		w.ran(s, "x", "x")
@@ -240,7 +240,7 @@ func TestTheNumberOfRunsIsBounded(t *testing.T) {
 }
 
 func TestRunningCommandsCannotFillTheDisk(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(output.Limits{Total: 1 << 20})
 	old := w.ran(s, "old", strings.Repeat("o", 100_000))
 	r := w.begin(s, "x")
@@ -262,7 +262,7 @@ func TestRunningCommandsCannotFillTheDisk(t *testing.T) {
 }
 
 func TestListsAreFiltered(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(output.Limits{})
 	w.ran(s, "go test", "ok")
 	w.now = w.now.Add(time.Second)
@@ -300,7 +300,7 @@ func TestListsAreFiltered(t *testing.T) {
 }
 
 func TestWhatMakesNoSenseIsRefused(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(output.Limits{})
 	r := w.ran(s, "x", "text")
 	read := func(id string, win output.Window) error { _, err := s.Read(id, win); return err }
@@ -347,7 +347,7 @@ func TestWhatMakesNoSenseIsRefused(t *testing.T) {
 }
 
 func TestDeletingTellsWhatWentAndWhatDidNot(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(output.Limits{})
 	whole, half, running := w.ran(s, "whole", "text"), w.begin(s, "half"), w.begin(s, "running")
 	w.write(half, output.Stdout, "out1 ")
@@ -382,7 +382,7 @@ func TestDeletingTellsWhatWentAndWhatDidNot(t *testing.T) {
 }
 
 func TestNobodyElseMayLook(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	if err := os.MkdirAll(w.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -406,7 +406,7 @@ func TestNobodyElseMayLook(t *testing.T) {
 }
 
 func TestNotesAreFoundAfterARestart(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(output.Limits{})
 	r := w.begin(s, "x")
 	for _, note := range []string{`{"pid":1}`, `{"pid":2}`} {
@@ -425,17 +425,17 @@ func TestNotesAreFoundAfterARestart(t *testing.T) {
 
 func TestARunIsStoredWhenItMustBe(t *testing.T) {
 	for what, c := range map[string]struct {
-		act  func(w *world, r *output.Run) error
+		act  func(w *fixture, r *output.Run) error
 		more string
 	}{
-		"when it ends":          {func(w *world, r *output.Run) error { return r.End() }, ""},
-		"when it is to be kept": {func(w *world, r *output.Run) error { return r.Keep(context.Background()) }, ""},
-		"when it grows": {func(w *world, r *output.Run) error {
+		"when it ends":          {func(w *fixture, r *output.Run) error { return r.End() }, ""},
+		"when it is to be kept": {func(w *fixture, r *output.Run) error { return r.Keep(context.Background()) }, ""},
+		"when it grows": {func(w *fixture, r *output.Run) error {
 			w.write(r, output.Stderr, strings.Repeat("x", 64<<10))
 			return nil
 		}, strings.Repeat("x", 64<<10)},
 	} {
-		w := newWorld(t)
+		w := newFixture(t)
 		s := w.open(output.Limits{})
 		r := s.Later(output.About{ExecutionID: "7", Name: "echo"})
 		w.write(r, output.Stderr, "a")
@@ -458,7 +458,7 @@ func TestARunIsStoredWhenItMustBe(t *testing.T) {
 }
 
 func TestEndlessNotesEndAndTheEndIsStillTold(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(output.Limits{})
 	r := w.begin(s, "x")
 	var err error
@@ -474,7 +474,7 @@ func TestEndlessNotesEndAndTheEndIsStillTold(t *testing.T) {
 }
 
 func TestLeftoversAndDamageHideNothingElse(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(output.Limits{})
 	good, bad := w.ran(s, "good", "text"), w.ran(s, "bad", "text")
 	s.Close()
@@ -503,7 +503,7 @@ func TestOneGigabyteTakesLittleMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes 100 MiB")
 	}
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(output.Limits{})
 	r := w.begin(s, "yes")
 	c, err := output.NewCapture(output.DefaultCapture)
@@ -534,7 +534,7 @@ func TestOneGigabyteTakesLittleMemory(t *testing.T) {
 }
 
 func TestAnotherProjectHasNothingToDoWithIt(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	ours := w.open(output.Limits{})
 	r := w.ran(ours, "secret", "hunter2")
 	going := w.begin(ours, "going")
@@ -564,7 +564,7 @@ func TestAnotherProjectHasNothingToDoWithIt(t *testing.T) {
 }
 
 func TestTheLimitsAreForAllProjectsTogether(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	for i := range 6 {
 		w.ran(w.of(fmt.Sprint("p", i), output.Limits{}), "x", strings.Repeat("x", 1000))
 	}
@@ -588,7 +588,7 @@ func TestTheLimitsAreForAllProjectsTogether(t *testing.T) {
 }
 
 func TestOutputsOfNoProjectGo(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(output.Limits{})
 	r := w.ran(s, "old", "text")
 	for _, name := range w.files() {

@@ -9,7 +9,7 @@ import (
 	"github.com/multiollama/mcp-server/shell-exec/internal/policy"
 )
 
-// The world of most tests: a project in a home directory, with nothing in it.
+// The fixture of most tests: a project in a home directory, with nothing in it.
 const (
 	home    = "/home/dev"
 	project = "/home/dev/project"

@@ -49,7 +49,7 @@ func randomScript(r *rand.Rand) string {
 	return b.String()
 }
 
-// oracle is a directory in which bash finds no program but the marker, which leaves the
+// reference is a directory in which bash finds no program but the marker, which leaves the
 // file that MARK names behind. Each script has another, for a job that one left in the
 // background may run on beside the next.
 type oracle struct {

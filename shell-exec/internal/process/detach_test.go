@@ -17,7 +17,7 @@ import (
 )
 
 // next is the server that starts after w ended.
-func (w *world) next() *process.Runner {
+func (w *fixture) next() *process.Runner {
 	w.t.Helper()
 	must(w.t, w.Close())
 	r, err := process.New(w.config)
@@ -27,7 +27,7 @@ func (w *world) next() *process.Runner {
 }
 
 // supervisorOf is the process that watches over a job.
-func (w *world) supervisorOf(r process.Record) int {
+func (w *fixture) supervisorOf(r process.Record) int {
 	w.t.Helper()
 	text, err := os.ReadFile(filepath.Join(w.dir, "jobs", "p", r.ID+".json"))
 	must(w.t, err)
@@ -39,7 +39,7 @@ func (w *world) supervisorOf(r process.Record) int {
 }
 
 func TestADetachedJobOutlivesTheServerAndIsFoundByTheNext(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	r := w.run("echo begun; read x <"+fifo(w, "go")+"; echo over; exit 7", process.Detached)
 	if r.State != process.Running || r.Mode != process.Detached || r.PID == 0 || r.OutputID == "" {
 		t.Fatalf("%+v", r.Record)
@@ -64,7 +64,7 @@ func TestADetachedJobOutlivesTheServerAndIsFoundByTheNext(t *testing.T) {
 }
 
 func TestTheNextServerEndsAJobWithAllOfIt(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	r := w.run("setsid sleep 1000 & trap '' TERM; while :; do sleep 1000; done", process.Detached)
 	w.until(3)
 	end, err := w.next().Terminate(t.Context(), process.Termination{PID: r.PID})
@@ -75,7 +75,7 @@ func TestTheNextServerEndsAJobWithAllOfIt(t *testing.T) {
 }
 
 func TestAJobGetsOtherSignalsToo(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	r := w.run("trap 'echo again' HUP; trap 'exit 4' USR1; echo up; while :; do sleep 0.01; done", process.Detached)
 	eventually(func() bool { return strings.Contains(w.stored(r.Record), "up") })
 	if sent, err := w.Terminate(t.Context(), process.Termination{PID: r.PID, Signal: "SIGHUP"}); err != nil || sent.Ended || sent.Sent != "SIGHUP" {
@@ -92,7 +92,7 @@ func TestAJobGetsOtherSignalsToo(t *testing.T) {
 }
 
 func TestTheDeadlineOfAJobHolds(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	r := w.run("sleep 1000", process.Detached, func(q *process.Request) { q.Timeout = time.Second })
 	if end, err := w.next().Await(t.Context(), r.ID, time.Minute); err != nil || end.State != process.TimedOut {
 		t.Errorf("%+v, %v", end.Record, err)
@@ -100,7 +100,7 @@ func TestTheDeadlineOfAJobHolds(t *testing.T) {
 }
 
 func TestAJobReadsItsInput(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	r := w.run("cat", process.Detached, func(q *process.Request) { q.Input = strings.Repeat("input\n", 50000) })
 	if end, err := w.Await(t.Context(), r.ID, time.Minute); err != nil || end.Written != 300000 {
 		t.Errorf("%+v, %v", end.Record, err)
@@ -108,7 +108,7 @@ func TestAJobReadsItsInput(t *testing.T) {
 }
 
 func TestAJobThatCannotStartIsAnError(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	_, err := w.Run(t.Context(), w.sh("true", process.Detached, func(q *process.Request) { q.Command.Path = "/nowhere/program" }))
 	refuses(t, err, fault.StartFailed)
 	if l, err := w.List(process.Filter{}); err != nil || l.Total != 0 {
@@ -117,7 +117,7 @@ func TestAJobThatCannotStartIsAnError(t *testing.T) {
 }
 
 func TestAJobWhoseSupervisorWasKilledIsLostOnlyWhenItIsGone(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	r := w.run("sleep 1000", process.Detached)
 	must(t, syscall.Kill(w.supervisorOf(r.Record), syscall.SIGKILL))
 	next := w.next()
@@ -132,7 +132,7 @@ func TestAJobWhoseSupervisorWasKilledIsLostOnlyWhenItIsGone(t *testing.T) {
 }
 
 func TestAJobIsPrivateAndItsEnvironmentIsInNoFile(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	r := w.run("sleep 1000", process.Detached, func(q *process.Request) { q.Command.Env = append(q.Command.Env, "TOKEN=swordfish") })
 	dir, err := os.Stat(w.dir + "/jobs")
 	must(t, err)
@@ -149,7 +149,7 @@ func TestAJobIsPrivateAndItsEnvironmentIsInNoFile(t *testing.T) {
 }
 
 func TestJobsHaveASessionAndStreamsOfTheirOwn(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	r := w.run("sleep 1000", process.Detached)
 	sid, _, errno := syscall.Syscall(syscall.SYS_GETSID, uintptr(w.supervisorOf(r.Record)), 0, 0)
 	if own, _, _ := syscall.Syscall(syscall.SYS_GETSID, 0, 0, 0); errno != 0 || sid == own {
@@ -158,7 +158,7 @@ func TestJobsHaveASessionAndStreamsOfTheirOwn(t *testing.T) {
 }
 
 func TestRecordsOfJobsAreBounded(t *testing.T) {
-	w := newWorld(t, func(c *process.Config) { c.Limits.Jobs = 2 })
+	w := newFixture(t, func(c *process.Config) { c.Limits.Jobs = 2 })
 	var last process.Result
 	for range 4 {
 		last = w.run("true", process.Detached)
@@ -174,7 +174,7 @@ func TestRecordsOfJobsAreBounded(t *testing.T) {
 }
 
 func TestJobsCountAmongTheRunning(t *testing.T) {
-	w := newWorld(t, func(c *process.Config) { c.Limits.Running = 2 })
+	w := newFixture(t, func(c *process.Config) { c.Limits.Running = 2 })
 	w.run("sleep 1000", process.Detached)
 	w.run("sleep 1000", process.Background)
 	_, err := w.Run(t.Context(), w.sh("true", process.Detached))
@@ -182,7 +182,7 @@ func TestJobsCountAmongTheRunning(t *testing.T) {
 }
 
 func TestACancelledDetachLeavesNothing(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := w.Run(ctx, w.sh("sleep 1000", process.Detached)); err == nil {
@@ -192,7 +192,7 @@ func TestACancelledDetachLeavesNothing(t *testing.T) {
 }
 
 func TestNoWordOfAClientBecomesAFileName(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	must(t, os.WriteFile(w.dir+"/secret.json", []byte(`{"text":"secret"}`), 0o600))
 	for _, id := range []string{"../secret", "exec_../../secret", "", "exec_", "exec_AAAAAAAAAAAAAAAA", "exec_aaaaaaaaaaaaaaa/"} {
 		if r, err := w.Get(id); err == nil {

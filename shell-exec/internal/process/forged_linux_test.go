@@ -108,7 +108,7 @@ func TestNoRecordThatSomebodyWroteLeadsToASignal(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, func(c *process.Config) { c.Store = nil }) // which has notes about executions of its own
+			w := newFixture(t, func(c *process.Config) { c.Store = nil }) // which has notes about executions of its own
 			r := w.run("true", process.Detached)
 			_, err := w.Await(t.Context(), r.ID, time.Minute)
 			must(t, err)
@@ -154,7 +154,7 @@ func TestNoRecordThatSomebodyWroteLeadsToASignal(t *testing.T) {
 }
 
 func TestAJobOfAnotherProjectIsNobodysBusiness(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	r := w.run("sleep 1000", process.Detached)
 	config := w.config
 	config.Project, config.Store = "q", nil
@@ -192,7 +192,7 @@ func TestAJobOfAnotherProjectIsNobodysBusiness(t *testing.T) {
 }
 
 func TestRecordsOfAllProjectsAreBoundedTogether(t *testing.T) {
-	w := newWorld(t, func(c *process.Config) { c.Limits.Jobs = 2 })
+	w := newFixture(t, func(c *process.Config) { c.Limits.Jobs = 2 })
 	key := func() []byte { b, err := os.ReadFile(filepath.Join(w.dir, "jobs", "key")); must(t, err); return b }
 	before := key()
 	for i := range 5 {

@@ -32,7 +32,7 @@ func holdings(t *testing.T) holding {
 }
 
 func TestNothingIsLeftOfAnExecution(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	everything := func() {
 		second := func(q *process.Request) { q.Timeout = time.Second }
 		w.run("echo x", process.Foreground)
@@ -75,7 +75,7 @@ func TestNothingIsLeftOfAnExecution(t *testing.T) {
 }
 
 func TestTheOutputOfWhatIsOverIsNotHeldInMemory(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	flood := func() {
 		if r := w.run("head -c 1000000 /dev/zero", process.Foreground); r.Written != 1_000_000 {
 			t.Errorf("it wrote %d bytes", r.Written)

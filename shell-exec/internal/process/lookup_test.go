@@ -24,7 +24,7 @@ func texts(l process.Listing) string {
 }
 
 func TestListsAreFilteredCountedAndCutInPages(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.run("echo one", process.Foreground)
 	w.run("exit 2", process.Foreground, func(q *process.Request) { q.Session = "s" })
 	w.run("kill -9 $$", process.Adaptive)
@@ -61,7 +61,7 @@ func TestListsAreFilteredCountedAndCutInPages(t *testing.T) {
 }
 
 func TestSignalsGoToTheWholeTree(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	for _, c := range []struct{ signal, sent string }{{"USR1", "SIGUSR1"}, {"SIGUSR2", "SIGUSR2"}, {"hup", "SIGHUP"}} {
 		r := w.run("trap 'echo shell; wait' "+c.sent[3:]+"; sh -c 'trap \"echo child; exit\" "+c.sent[3:]+"; echo up; while :; do sleep 0.01; done' & wait", process.Background)
 		if !eventually(func() bool { return strings.Contains(w.stored(r.Record), "up") }) {
@@ -79,7 +79,7 @@ func TestSignalsGoToTheWholeTree(t *testing.T) {
 }
 
 func TestOnlyOurLivingProcessesCanBeTerminated(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	over := w.run("true", process.Foreground)
 	if !eventually(func() bool {
 		_, err := w.Terminate(t.Context(), process.Termination{PID: over.PID})
@@ -102,7 +102,7 @@ func TestOnlyOurLivingProcessesCanBeTerminated(t *testing.T) {
 }
 
 func TestATerminationTellsTheEnd(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	r := w.run("trap 'exit 9' TERM; echo up; while :; do sleep 0.01; done", process.Background)
 	if !eventually(func() bool { return strings.Contains(w.stored(r.Record), "up") }) {
 		t.Fatal("the trap is not set")
@@ -114,7 +114,7 @@ func TestATerminationTellsTheEnd(t *testing.T) {
 }
 
 func TestSoManyCommandsRunAtOnceAndNoMore(t *testing.T) {
-	w := newWorld(t, func(c *process.Config) { c.Limits.Running = 5 })
+	w := newFixture(t, func(c *process.Config) { c.Limits.Running = 5 })
 	for range 5 {
 		w.run("sleep 1000", process.Background)
 	}
@@ -128,14 +128,14 @@ func TestSoManyCommandsRunAtOnceAndNoMore(t *testing.T) {
 }
 
 func TestCommandsOneAfterTheOtherNeverFillTheServer(t *testing.T) {
-	w := newWorld(t, func(c *process.Config) { c.Limits.Running = 1 })
+	w := newFixture(t, func(c *process.Config) { c.Limits.Running = 1 })
 	for range 30 {
 		w.run("true", process.Foreground)
 	}
 }
 
 func TestRecordsAreBounded(t *testing.T) {
-	w := newWorld(t, func(c *process.Config) { c.Limits.Records = 3 })
+	w := newFixture(t, func(c *process.Config) { c.Limits.Records = 3 })
 	kept := w.run("sleep 1000", process.Background)
 	for i := range 10 {
 		w.run(fmt.Sprintf("echo %d; : %s", i, strings.Repeat("x", 20000)), process.Foreground)
@@ -157,7 +157,7 @@ func TestRecordsAreBounded(t *testing.T) {
 }
 
 func TestFiftyCommandsAtOnceEachHaveTheirOwnOutput(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	var all sync.WaitGroup
 	for i := range 50 {
 		all.Go(func() {
@@ -173,7 +173,7 @@ func TestFiftyCommandsAtOnceEachHaveTheirOwnOutput(t *testing.T) {
 }
 
 func TestManyAskManyThingsAtOnce(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
@@ -198,7 +198,7 @@ func TestManyAskManyThingsAtOnce(t *testing.T) {
 }
 
 func TestWhatWasAnsweredCanBeReadInTheStoreAtOnce(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	for range 20 {
 		r := w.run("echo short", process.Foreground)
 		if text := w.stored(r.Record); text != "short\n" {
@@ -212,7 +212,7 @@ func TestWhatWasAnsweredCanBeReadInTheStoreAtOnce(t *testing.T) {
 }
 
 func TestTheNextServerKnowsTheExecutionsOfTheOneBefore(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	over := w.run("exit 6", process.Foreground, func(q *process.Request) { q.Variables = map[string]string{"TOKEN": "swordfish"} })
 	ended := w.run("sleep 1000", process.Background)
 	next := w.next()

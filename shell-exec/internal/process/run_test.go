@@ -15,7 +15,7 @@ import (
 )
 
 func TestACommandAnswersWithWhatItWroteAndHowItEnded(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	for _, c := range []struct {
 		script         string
 		stdout, stderr string
@@ -43,7 +43,7 @@ func TestACommandAnswersWithWhatItWroteAndHowItEnded(t *testing.T) {
 }
 
 func TestWhatCannotBeStartedIsSaidSo(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	must(t, os.WriteFile(w.dir+"/plain", []byte("text"), 0o644))
 	for code, change := range map[fault.Code]func(*process.Request){
 		fault.StartFailed: func(q *process.Request) { q.Command.Path = "/nowhere/program" },
@@ -62,7 +62,7 @@ func TestWhatCannotBeStartedIsSaidSo(t *testing.T) {
 }
 
 func TestValuesOutOfRangeAreRefused(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	for what, change := range map[string]func(*process.Request){
 		"timeout too short":    func(q *process.Request) { q.Timeout = time.Millisecond },
 		"timeout too long":     func(q *process.Request) { q.Timeout = time.Hour + 1 },
@@ -94,7 +94,7 @@ func TestTheWordsForModes(t *testing.T) {
 }
 
 func TestInputIsReadToItsEndOrNotAtAll(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	long := strings.Repeat("0123456789abcdef", 128<<10) // 2 MiB: more than a pipe holds
 	input := func(q *process.Request) { q.Input = long }
 	if r := w.run("wc -c", process.Foreground, input); strings.TrimSpace(r.Stdout.Text()) != "2097152" {
@@ -109,7 +109,7 @@ func TestInputIsReadToItsEndOrNotAtAll(t *testing.T) {
 }
 
 func TestACallAnswersWhenItsShellEndsThoughAChildHoldsThePipe(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	r := w.run("(trap '' TERM; echo early; read wait <"+fifo(w, "go")+"; echo late; exec sleep 1000) & echo $!; echo x", process.Foreground)
 	if r.State != process.Completed || !r.Lingering || !strings.Contains(r.Stdout.Text(), "x\n") {
 		t.Fatalf("%+v", r)
@@ -131,7 +131,7 @@ func TestACallAnswersWhenItsShellEndsThoughAChildHoldsThePipe(t *testing.T) {
 
 // It is looked, not guessed, whether something lives on: also of what holds no pipe.
 func TestAnAnswerTellsWhetherSomethingLivesOn(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	for range 20 {
 		if r := w.run("echo x", process.Foreground); r.State != process.Completed || r.Lingering {
 			t.Fatalf("nothing lives on: %+v", r.Record)
@@ -147,7 +147,7 @@ func TestAnAnswerTellsWhetherSomethingLivesOn(t *testing.T) {
 }
 
 func TestWhatAShellWroteBeforeItEndedIsAllThere(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	for range 20 {
 		r := w.run("sleep 1000 & head -c 60000 /dev/zero | tr '\\0' x", process.Foreground)
 		if r.Stdout.Total != 60000 {
@@ -157,14 +157,14 @@ func TestWhatAShellWroteBeforeItEndedIsAllThere(t *testing.T) {
 }
 
 func TestAChildThatWritesWithoutEndDoesNotHoldTheAnswer(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	if r := w.run("yes & echo x >&2", process.Foreground); r.State != process.Completed || r.Stderr.Text() != "x\n" {
 		t.Errorf("%+v", r.Record)
 	}
 }
 
 func TestADeadlineEndsTheCommandAndAnswersWithWhatCame(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	short := func(q *process.Request) { q.Timeout = time.Second }
 	r := w.run("echo so far; sleep 1000 | cat", process.Foreground, short)
 	if r.State != process.TimedOut || r.Why != process.ByDeadline || r.Stdout.Text() != "so far\n" || r.Signal == "" || r.Code == 0 || !r.Partial() {
@@ -179,7 +179,7 @@ func TestADeadlineEndsTheCommandAndAnswersWithWhatCame(t *testing.T) {
 }
 
 func TestWhatFollowsTermAtADeadlineSaysSoItself(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	r := w.run("trap 'echo cleaned; exit 5' TERM; while :; do sleep 0.01; done", process.Foreground, func(q *process.Request) { q.Timeout = time.Second })
 	if r.State != process.TimedOut || r.Code != 5 || r.Stdout.Text() != "cleaned\n" {
 		t.Errorf("%+v", r)
@@ -187,7 +187,7 @@ func TestWhatFollowsTermAtADeadlineSaysSoItself(t *testing.T) {
 }
 
 func TestAnAdaptiveCallGoesOnInTheBackground(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	r := w.run("echo first; read x <"+fifo(w, "go")+"; echo second", process.Adaptive, func(q *process.Request) { q.ForegroundTimeout = time.Second })
 	if r.State != process.Running || r.Transition != process.ByForegroundTimeout || r.Stdout.Text() != "first\n" || !r.Partial() {
 		t.Fatalf("%+v", r)
@@ -200,7 +200,7 @@ func TestAnAdaptiveCallGoesOnInTheBackground(t *testing.T) {
 }
 
 func TestAnAdaptiveCallThatOutgrowsItsAnswerDoesNotWaitForMore(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	small := func(q *process.Request) { q.MaxOutput, q.ForegroundTimeout = 1<<10, 300*time.Second }
 	r := w.run("head -c 5000 /dev/zero | tr '\\0' x; exec sleep 1000", process.Adaptive, small)
 	if r.State != process.Running || r.Transition != process.ByOutputSize || r.Stdout.Total != 5000 || r.Stdout.Omitted == 0 {
@@ -212,7 +212,7 @@ func TestAnAdaptiveCallThatOutgrowsItsAnswerDoesNotWaitForMore(t *testing.T) {
 }
 
 func TestABackgroundCallAnswersAtOnceAndItsDeadlineHolds(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	r := w.run("sleep 1000", process.Background, func(q *process.Request) { q.Timeout = time.Second })
 	if r.State != process.Running || r.PID == 0 || r.Transition != "" {
 		t.Fatalf("%+v", r.Record)
@@ -226,7 +226,7 @@ func TestABackgroundCallAnswersAtOnceAndItsDeadlineHolds(t *testing.T) {
 }
 
 func TestACancelKills(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	started := make(chan struct{})
 	go func() {
@@ -247,7 +247,7 @@ func TestACancelKills(t *testing.T) {
 }
 
 func TestTheEndOfAWaitEndsNoCommand(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	r := w.run("sleep 1000", process.Background)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -260,7 +260,7 @@ func TestTheEndOfAWaitEndsNoCommand(t *testing.T) {
 }
 
 func TestProgressCarriesTheNewestLinesBeforeTheAnswer(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	var told []process.Progress
 	q := w.sh("for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo line $i; done; sleep 1.2; echo more; sleep 1", process.Foreground)
 	q.Progress = func(p process.Progress) { told = append(told, p) }
@@ -278,14 +278,14 @@ func TestProgressCarriesTheNewestLinesBeforeTheAnswer(t *testing.T) {
 }
 
 func TestStderrThatNobodyWantsBlocksNobody(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	r := w.run("head -c 300000 /dev/zero >&2; echo done", process.Foreground, func(q *process.Request) { q.DropStderr = true })
 	if r.Stdout.Text() != "done\n" || r.Stderr.Total != 0 {
 		t.Errorf("%+v", r)
 	}
 }
 
-func fifo(w *world, name string) string {
+func fifo(w *fixture, name string) string {
 	w.t.Helper()
 	must(w.t, mkfifo(w.dir+"/"+name))
 	return w.dir + "/" + name

@@ -134,7 +134,7 @@ func TestNothingSurvivesTheEndOfACommand(t *testing.T) {
 	for _, end := range ends {
 		t.Run(strings.ReplaceAll(end.name, " ", "-"), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			wanted := rounds(t, end.name)
 			proven := make([]int, len(survivors))
 			for patience := 2 * time.Second; slices.Min(proven) < wanted && patience < time.Minute; {
@@ -162,7 +162,7 @@ func needPython(t *testing.T) {
 
 // batch ends so many commands of every kind, all at once, and says of how many of each kind it is proven that they had
 // been there.
-func (w *world) batch(n int, patience time.Duration, end func(*process.Runner, process.Request, func()) error) []int {
+func (w *fixture) batch(n int, patience time.Duration, end func(*process.Runner, process.Request, func()) error) []int {
 	config := w.config
 	config.Store, config.Limits.Running = nil, n*len(survivors)
 	r, err := process.New(config)
@@ -195,7 +195,7 @@ func (w *world) batch(n int, patience time.Duration, end func(*process.Runner, p
 }
 
 func TestTheEndOfTheServerEndsWhatACommandLeftBehind(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.run("setsid sleep 1000 & sleep 1000 & true", process.Foreground)
 	w.until(2)
 	must(t, w.Close())
@@ -210,7 +210,7 @@ func TestTheEndOfTheServerEndsWhatACommandLeftBehind(t *testing.T) {
 // TestNothingSurvivesThoughTheStarterIsAnother: nothing of this package leans on how the sandbox finds its processes.
 func TestNothingSurvivesThoughTheStarterIsAnother(t *testing.T) {
 	needPython(t)
-	w := newWorld(t, func(c *process.Config) { c.Starter = bare{} })
+	w := newFixture(t, func(c *process.Config) { c.Starter = bare{} })
 	if proven := w.batch(1, time.Minute, terminated(process.Background, false)); slices.Min(proven) != 1 {
 		t.Errorf("seen were %v", proven)
 	}
@@ -301,7 +301,7 @@ func TestWhatLivesOnEndsAtTheDeadlineOfItsCommand(t *testing.T) {
 	} {
 		t.Run(script, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			r := w.run(script+" sleep 0.1", process.Foreground, func(q *process.Request) { q.Timeout = 4 * time.Second })
 			if r.State != process.Completed || !r.Lingering || !r.Until.Equal(r.Started.Add(4*time.Second)) {
 				t.Errorf("%+v", r.Record)

@@ -10,7 +10,7 @@ import (
 )
 
 func TestAFloodOfOutputTakesNoMemory(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	const size = 512 << 20
 	r, err := w.Run(t.Context(), w.sh("head -c 536870912 /dev/zero", process.Foreground))
 	must(t, err)

@@ -10,8 +10,8 @@ import (
 	"github.com/multiollama/mcp-server/shell-exec/internal/process"
 )
 
-// matches waits for what is watched to be all that is alive of this world, and so many.
-func (w *world) matches(watched process.Watched, n int) {
+// matches waits for what is watched to be all that is alive of this fixture, and so many.
+func (w *fixture) matches(watched process.Watched, n int) {
 	w.t.Helper()
 	if !eventually(func() bool {
 		seen, there := watched.PIDs(), marked("\x00"+w.mark)
@@ -24,7 +24,7 @@ func (w *world) matches(watched process.Watched, n int) {
 }
 
 func TestALivingExecutionCanBeWatched(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	r := w.run("sleep 1000 & setsid sleep 1000 & wait", process.Background)
 	byPID, err := w.Watch(r.PID)
 	must(t, err)
@@ -42,7 +42,7 @@ func TestALivingExecutionCanBeWatched(t *testing.T) {
 }
 
 func TestADetachedJobCanBeWatchedByTheNextServer(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	r := w.run("sleep 1000 & setsid sleep 1000 & wait", process.Detached)
 	next := w.next()
 	watched, err := next.Watch(r.PID)
@@ -57,7 +57,7 @@ func TestADetachedJobCanBeWatchedByTheNextServer(t *testing.T) {
 }
 
 func TestNobodyElsesProcessCanBeWatched(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	_, err := w.Watch(1)
 	refuses(t, err, fault.NoProcess)
 }

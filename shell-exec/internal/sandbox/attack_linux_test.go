@@ -112,7 +112,7 @@ func deeds(name, with string) error {
 }
 
 // deed is a command of one deed.
-func (w world) deed(t testing.TB, name, with string) Command {
+func (w fixture) deed(t testing.TB, name, with string) Command {
 	self, err := os.Executable()
 	must(t, err)
 	c := w.shell("")
@@ -171,14 +171,14 @@ func TestWhatIsOutsideCannotBeReadOrChanged(t *testing.T) {
 		"echo x > ~/go/pkg/mod/module.file",
 		"echo x > ~/.bashrc",
 	} {
-		w := newWorld(t)
+		w := newFixture(t)
 		s := openBox(t, w.Home)
 		c := w.shell(script)
 		c.Env = append(c.Env, "OUT="+w.Outside)
 		if got := run(t, s, free(c)); !got.ok() {
 			t.Errorf("%s: does not work outside of the sandbox either, and so says nothing: %+v", script, got)
 		}
-		fresh := newWorld(t)
+		fresh := newFixture(t)
 		c.Rules, c.Dir = fresh.rules(), fresh.Work
 		c = fresh.shell(script)
 		c.Env = append(c.Env, "OUT="+fresh.Outside)
@@ -197,7 +197,7 @@ func TestWhatIsOutsideCannotBeReadOrChanged(t *testing.T) {
 // TestNothingIsMadeThatRunsAsSomebodyElse makes files in the workspace that others, outside of the
 // sandbox, would run as the user of this server.
 func TestNothingIsMadeThatRunsAsSomebodyElse(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := openBox(t, w.Home)
 	attacks := []string{"chmod u+s file", "chmod 4755 file", "install -m 4755 file made", "mkdir d && chmod u+s d"}
 	if os.Geteuid() == 0 {
@@ -220,7 +220,7 @@ func TestNothingIsMadeThatRunsAsSomebodyElse(t *testing.T) {
 }
 
 // snapshot is everything outside of the workspace.
-func snapshot(t testing.TB, w world) string {
+func snapshot(t testing.TB, w fixture) string {
 	t.Helper()
 	var out strings.Builder
 	for _, dir := range []string{w.Outside, w.Home} {
@@ -240,7 +240,7 @@ func snapshot(t testing.TB, w world) string {
 }
 
 func TestWhatIsInsideCanBeUsed(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := newBox(t, w.Home)
 	for _, script := range []string{
 		"cat file",
@@ -263,7 +263,7 @@ func TestWhatIsInsideCanBeUsed(t *testing.T) {
 }
 
 // servers are sockets that somebody outside listens at.
-func servers(t testing.TB, w world) map[string]string {
+func servers(t testing.TB, w fixture) map[string]string {
 	t.Helper()
 	at := map[string]string{}
 	for _, network := range []string{"tcp", "unix"} {
@@ -290,7 +290,7 @@ func servers(t testing.TB, w world) map[string]string {
 }
 
 func TestNothingOutsideCanBeConnectedTo(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := openBox(t, w.Home)
 	at := servers(t, w)
 	abstract, err := net.Listen("unix", "@mcp-sandbox-test-"+strconv.Itoa(os.Getpid()))
@@ -317,7 +317,7 @@ func TestNothingOutsideCanBeConnectedTo(t *testing.T) {
 }
 
 func TestWithTheNetworkOnServersCanBeReachedAndStrangeSocketsCannot(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := openBox(t, w.Home)
 	at := servers(t, w)
 	for _, network := range []string{"tcp", "udp"} {
@@ -338,7 +338,7 @@ func TestWithTheNetworkOnServersCanBeReachedAndStrangeSocketsCannot(t *testing.T
 }
 
 func TestOtherProcessesAreOutOfReach(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := openBox(t, w.Home)
 	stranger, err := newCanary()
 	must(t, err)
@@ -365,7 +365,7 @@ func TestOtherProcessesAreOutOfReach(t *testing.T) {
 }
 
 func TestNothingIsInheritedButTheThreeStreams(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := newBox(t, w.Home)
 	secret, err := os.Open(w.Home + "/.ssh/id_ed25519")
 	must(t, err)
@@ -380,7 +380,7 @@ func TestAtLevelTwoModesTimesAndSharedFoldersAreOutOfReachToo(t *testing.T) {
 	if level() != 2 {
 		t.Skip("at level 2 only")
 	}
-	w := newWorld(t)
+	w := newFixture(t)
 	s := openBox(t, w.Home)
 	shared := filepath.Join("/dev/shm", "mcp-sandbox-test")
 	must(t, os.WriteFile(shared, []byte("x"), 0o644))

@@ -11,7 +11,7 @@ import (
 // BenchmarkStart compares a command in the sandbox, from the start to the end of
 // its tree, with the same by os/exec.
 func BenchmarkStart(b *testing.B) {
-	w := newWorld(b)
+	w := newFixture(b)
 	b.Run("bare", func(b *testing.B) {
 		for b.Loop() {
 			cmd := exec.Command("/bin/sh", "-c", "true")
@@ -42,7 +42,7 @@ func BenchmarkStart(b *testing.B) {
 
 // BenchmarkLook is one look of the watch at 50 processes with 200 descriptors each: a usual one, and a close one.
 func BenchmarkLook(b *testing.B) {
-	w := newWorld(b)
+	w := newFixture(b)
 	s := newBox(b, w.Home)
 	const script = `i=3; while [ $i -lt 203 ]; do eval "exec $i</dev/null"; i=$((i+1)); done
 i=1; while [ $i -lt 50 ]; do sleep 1000 & i=$((i+1)); done; exec sleep 1000`

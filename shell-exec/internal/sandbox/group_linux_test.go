@@ -27,7 +27,7 @@ func TestTheEmptyGroupOfAKilledServerIsSwept(t *testing.T) {
 	strange := filepath.Join(parent, "mcp-strange-1-2")
 	must(t, os.Mkdir(strange, 0o755))
 	defer os.Remove(strange)
-	w := newWorld(t)
+	w := newFixture(t)
 	s, err := inspect().sandbox(Options{Mode: Off, Level: 1, Home: w.Home})
 	must(t, err)
 	defer s.Close()
@@ -67,7 +67,7 @@ func TestEveryCommandRunsInAControlGroupThatCounts(t *testing.T) {
 	if !m.counted {
 		t.Skip("SKIPPED: control groups do not count memory here, or that is not ours to say")
 	}
-	w := newWorld(t)
+	w := newFixture(t)
 	s := newBox(t, w.Home)
 	c := w.shell("sleep 1000 & exec sleep 1000")
 	c.Limits = Limits{Memory: hoardLimit, Processes: 50}

@@ -388,7 +388,7 @@ func hoard(name, dir string) error {
 }
 
 // hoarding is a command that fills memory with so many processes.
-func (w world) hoarding(t *testing.T, kind, dir string, processes int) Command {
+func (w fixture) hoarding(t *testing.T, kind, dir string, processes int) Command {
 	size := hoardSize
 	switch kind { // known only by what the machine has more, and others may free some meanwhile
 	case "connections that nobody accepts", "sockets on their way through a socket", "sockets of a process that hides":
@@ -407,7 +407,7 @@ func (w world) hoarding(t *testing.T, kind, dir string, processes int) Command {
 // TestNoKindOfMemoryGetsPastTheLimit fills memory in every way that the size of a process does not show.
 func TestNoKindOfMemoryGetsPastTheLimit(t *testing.T) {
 	skipRaced(t)
-	w := newWorld(t)
+	w := newFixture(t)
 	inMemory, err := os.MkdirTemp("/dev/shm", "mcp-test-")
 	must(t, err)
 	defer os.RemoveAll(inMemory)
@@ -549,7 +549,7 @@ func hoarded(t *testing.T, s *Sandbox, c Command, processes int) hoardings {
 
 // TestWhatHasNoFirstThreadIsNotGone leaves a process behind that looks like one that has ended.
 func TestWhatHasNoFirstThreadIsNotGone(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	for name, s := range boxes(t, w.Home) {
 		c := w.hoarding(t, "processes without a first thread", "", 1)
 		c.Args[2] = `"$0" "$@" & sleep 1`
@@ -613,7 +613,7 @@ func TestAProcessThatEndedHidesNothing(t *testing.T) {
 // until they become another program, and map one file twice.
 func TestMemoryThatIsSharedCountsOnce(t *testing.T) {
 	skipRaced(t)
-	w := newWorld(t)
+	w := newFixture(t)
 	s := newBox(t, w.Home)
 	c := w.deed(t, "share", "")
 	c.Limits = Limits{Memory: 3 * shareSize / 2, Processes: 50}

@@ -35,7 +35,7 @@ func TestNobodyIsSaidToBeLeftWhileProcessesComeToBe(t *testing.T) {
 // moves through three sessions and as many processes, each of which ends: nobody
 // ever saw the parent of what is left in the end.
 func TestWhatHopsBetweenTwoLooksIsFound(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	for name, s := range boxes(t, w.Home) {
 		mark := token()
 		fifo := w.Work + "/go-" + mark

@@ -98,7 +98,7 @@ if os.fork() == 0:
 
 // runaways start all kinds of processes that a kill of the shell, or of its
 // group, would leave behind.
-func runaways(w world) (c Command, n int) {
+func runaways(w fixture) (c Command, n int) {
 	script := `
 sleep $1 | cat &
 setsid sleep $1 &
@@ -115,7 +115,7 @@ nohup sleep $1 >/dev/null 2>&1 &
 }
 
 func TestNothingSurvivesAKill(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	stranger, err := newCanary()
 	must(t, err)
 	defer stranger.close()
@@ -152,7 +152,7 @@ func TestNothingSurvivesAKill(t *testing.T) {
 }
 
 func TestAScriptThatIsEndedDoesNotGoOn(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	went := w.Work + "/went-on"
 	for name, s := range boxes(t, w.Home) {
 		for signal, end := range map[string]func(*Tree) error{
@@ -205,7 +205,7 @@ exit 0
 // TestAChainOfForksIsCaught kills a chain whose first process has ended long
 // before: a look that misses the one link there is must not take the tree for empty.
 func TestAChainOfForksIsCaught(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	must(t, os.WriteFile(w.Work+"/chain", []byte(chain), 0o755))
 	const rounds = 5
 	for name, s := range boxes(t, w.Home) {
@@ -232,7 +232,7 @@ func TestAChainOfForksIsCaught(t *testing.T) {
 }
 
 func TestTheFirstProcessIsNotWaitedForByItsChildren(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	for name, s := range boxes(t, w.Home) {
 		mark := token()
 		tree, err := s.Start(t.Context(), w.shell("sleep $1 & exit 3", mark), Files{})
@@ -251,7 +251,7 @@ func TestTheFirstProcessIsNotWaitedForByItsChildren(t *testing.T) {
 }
 
 func TestASignalReachesTheWholeTree(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	for name, s := range boxes(t, w.Home) {
 		mark := token()
 		tree, err := s.Start(t.Context(), w.shell("setsid sleep $1 & sleep $1 & wait; wait; sleep $1", mark), Files{})
@@ -269,7 +269,7 @@ func TestASignalReachesTheWholeTree(t *testing.T) {
 }
 
 func TestClosingTheSandboxEndsAllButTheDetached(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	newBox(t, w.Home)
 	s, err := New(Options{Mode: Auto, Level: level(), Home: w.Home})
 	must(t, err)
@@ -298,13 +298,13 @@ func TestClosingTheSandboxEndsAllButTheDetached(t *testing.T) {
 }
 
 func TestTheLimitsHold(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	for name, s := range boxes(t, w.Home) {
 		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) { limitsHold(t, w, s) })
 	}
 }
 
-func limitsHold(t *testing.T, w world, s *Sandbox) {
+func limitsHold(t *testing.T, w fixture, s *Sandbox) {
 	const most = 48 << 20
 	// What dd has read it keeps until somebody takes it.
 	hogs := w.shell(`for i in 1 2 3 4; do dd if=/dev/zero bs=16M count=1 | sleep 100 & done; wait`)
@@ -366,7 +366,7 @@ func TestAtLevelTwo(t *testing.T) {
 // and one that has a will: both are children of this process that no other command is to
 // take for its own.
 func TestTheEndOfAnUnrestrictedCommandLeavesOthersAlone(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := openBox(t, w.Home)
 	mark := token()
 	other, err := s.Start(t.Context(), w.shell("setsid sleep $1 & exit 0", mark), Files{})

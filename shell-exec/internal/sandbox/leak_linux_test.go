@@ -20,7 +20,7 @@ import (
 // thread checks that it is itself free.
 func TestNoRestrictionLeaksToOtherThreads(t *testing.T) {
 	const commands, starters, checkers = 200, 8, 6
-	w := newWorld(t)
+	w := newFixture(t)
 	s := newBox(t, w.Home)
 	secret := w.Home + "/.ssh/id_ed25519"
 	var checks, leaks atomic.Int64
@@ -105,7 +105,7 @@ func boundThreads(t *testing.T) (n int) {
 }
 
 func TestThreadsEndWithTheirCommands(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := newBox(t, w.Home)
 	const spare = 1
 	tree, err := s.Start(t.Context(), w.shell("sleep 100"), Files{})
@@ -123,7 +123,7 @@ func TestThreadsEndWithTheirCommands(t *testing.T) {
 // TestAThreadMadeAheadHoldsTheRulesOfItsCommand runs commands under one set of rules
 // until a thread waits for the next of them, and then one that may do less.
 func TestAThreadMadeAheadHoldsTheRulesOfItsCommand(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := newBox(t, w.Home)
 	ahead := func() *thread {
 		s.spare.mu.Lock()
@@ -152,7 +152,7 @@ func TestAThreadMadeAheadHoldsTheRulesOfItsCommand(t *testing.T) {
 }
 
 func TestFiftyCommandsAtOnce(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := newBox(t, w.Home)
 	const n = 50
 	var trees [n]*Tree

@@ -27,7 +27,7 @@ func TestWhatCommandsPutInTheWayOfMountsLeadsNowhere(t *testing.T) {
 		`mv "$TOP" /tmp/old && mkdir -p "$TOP/deep" && ln -s /dev/shm/planted "$TOP/deep/work" && ln -s /dev/shm/planted/file "$TOP/deep/single"`,
 		`chmod 0 "$TOP"`,
 	} {
-		w := newWorld(t)
+		w := newFixture(t)
 		top, err := os.MkdirTemp("/tmp", "w")
 		must(t, err)
 		defer os.RemoveAll(top)
@@ -62,7 +62,7 @@ func TestWhatIsHiddenStaysWhereItIs(t *testing.T) {
 		"mv .local/cache away", "mv .local/cache/kept away",
 		"cat .local/state/hidden/key", "ls .local/state/hidden/. | grep key", "echo x >.local/state/hidden/key",
 	} {
-		w := newWorld(t)
+		w := newFixture(t)
 		hidden, kept := w.Work+"/.local/state/hidden", w.Work+"/.local/cache/kept"
 		must(t, os.MkdirAll(hidden, 0o755))
 		must(t, os.MkdirAll(kept, 0o755))

@@ -250,7 +250,7 @@ func reachBox(t *testing.T, home string) *Sandbox {
 // is; on the shell that ends the command should this process die; on another command
 // and on a stranger.
 func TestACommandReachesNothingThatIsNotItsOwn(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := reachBox(t, w.Home)
 	stranger, err := newCanary()
 	must(t, err)
@@ -301,7 +301,7 @@ func TestAWillIsOutOfReachOfTheCommandItIsFor(t *testing.T) {
 	if level() == 2 {
 		t.Skip("there are none at level 2")
 	}
-	w := newWorld(t)
+	w := newFixture(t)
 	s := reachBox(t, w.Home)
 	c := w.deed(t, "await", w.Work+"/go")
 	tree, err := s.Start(t.Context(), c, Files{})
@@ -319,7 +319,7 @@ func TestAWillIsOutOfReachOfTheCommandItIsFor(t *testing.T) {
 // TestNoFileTellsAnotherProcess has files that tell their owner of what comes, and
 // this process or one of its threads as the owner.
 func TestNoFileTellsAnotherProcess(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := reachBox(t, w.Home)
 	told := make(chan os.Signal, 1000)
 	signal.Notify(told, unix.SIGWINCH, unix.SIGUSR2) // one for each try: some come late
@@ -350,7 +350,7 @@ func TestNoFileTellsAnotherProcess(t *testing.T) {
 // TestAChildOfTheServerIsNotMadeByACommand tries CLONE_PARENT: nobody would wait for
 // what ends there.
 func TestAChildOfTheServerIsNotMadeByACommand(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := reachBox(t, w.Home)
 	if got := run(t, s, free(w.deed(t, "sibling", ""))); !got.ok() {
 		t.Errorf("outside of the sandbox: %+v", got)
@@ -362,7 +362,7 @@ func TestAChildOfTheServerIsNotMadeByACommand(t *testing.T) {
 
 // TestNothingThatThisProcessHoldsIsLeftOpen: what a child does not close by itself it hands on.
 func TestNothingThatThisProcessHoldsIsLeftOpen(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := newBox(t, w.Home)
 	tree, err := s.Start(t.Context(), w.shell("exec sleep 100"), Files{})
 	must(t, err)
@@ -389,7 +389,7 @@ func TestNothingThatThisProcessHoldsIsLeftOpen(t *testing.T) {
 
 // TestFilesMoveBetweenDirectories, which every Landlock layer denies at first, by every ABI.
 func TestFilesMoveBetweenDirectories(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	newBox(t, w.Home)
 	full := inspect()
 	for _, abi := range []int{full.landlock, 5, 3, 2} {
@@ -406,7 +406,7 @@ func TestFilesMoveBetweenDirectories(t *testing.T) {
 
 // TestWhatIsBoundByTheNumberOfAProcessStillServesOneself runs what people run.
 func TestWhatIsBoundByTheNumberOfAProcessStillServesOneself(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := newBox(t, w.Home)
 	for _, script := range []string{
 		"nice -n 3 true",
@@ -431,7 +431,7 @@ func TestWhatIsBoundByTheNumberOfAProcessStillServesOneself(t *testing.T) {
 
 // TestALimitIsThereBeforeTheProgramBegins: it was set by the child.
 func TestALimitIsThereBeforeTheProgramBegins(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := newBox(t, w.Home)
 	c := w.shell("ulimit -f; ulimit -t; ulimit -Hc")
 	c.Limits = Limits{FileSize: 1 << 20, CPU: 7 * time.Second}
@@ -453,7 +453,7 @@ func TestALimitIsThereBeforeTheProgramBegins(t *testing.T) {
 
 // TestACommandStartsThoughThisProcessMayOpenMoreFilesThanAny: most systems allow half a million.
 func TestACommandStartsThoughThisProcessMayOpenMoreFilesThanAny(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	most := maxFiles
 	defer func() { maxFiles = most }()
 	maxFiles = 500

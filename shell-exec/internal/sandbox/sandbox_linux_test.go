@@ -37,14 +37,14 @@ func level() int {
 	return 1
 }
 
-// world is a home directory with secrets, a workspace and a directory outside.
-type world struct{ Home, Work, Temp, Outside string }
+// fixture is a home directory with secrets, a workspace and a directory outside.
+type fixture struct{ Home, Work, Temp, Outside string }
 
-func worldAt(root string) world {
-	return world{root + "/home", root + "/home/work", root + "/temp", root + "/outside"}
+func worldAt(root string) fixture {
+	return fixture{root + "/home", root + "/home/work", root + "/temp", root + "/outside"}
 }
 
-func newWorld(t testing.TB) world {
+func newFixture(t testing.TB) fixture {
 	t.Helper()
 	root, err := os.MkdirTemp("", "w") // short: the names of sockets are in it
 	must(t, err)
@@ -77,7 +77,7 @@ func newWorld(t testing.TB) world {
 	return w
 }
 
-func (w world) rules() Rules {
+func (w fixture) rules() Rules {
 	return Rules{Write: []*confine.Grant{mcptest.Grant(w.Work)}, Temp: mcptest.Grant(w.Temp)}
 }
 
@@ -131,7 +131,7 @@ var reports = struct {
 }{of: map[string]Report{}}
 
 // shell is a command line for /bin/sh.
-func (w world) shell(script string, args ...string) Command {
+func (w fixture) shell(script string, args ...string) Command {
 	return Command{
 		Path: "/bin/sh", Args: append([]string{"sh", "-c", script, "sh"}, args...), Dir: w.Work, Rules: w.rules(),
 		Env: append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.Home}, ToolEnv(w.Temp, w.Temp)...),
@@ -174,7 +174,7 @@ func TestEveryPromiseIsTriedAndHolds(t *testing.T) {
 }
 
 func TestAProgramRunsAndSaysHowItEnded(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := newBox(t, w.Home)
 	for _, c := range []struct {
 		script string
@@ -216,7 +216,7 @@ func within(limit time.Duration, is func() bool) bool {
 
 // TestACommandStartsThoughMoreFilesAreOpenThanItMayHave opens more files here than the command may.
 func TestACommandStartsThoughMoreFilesAreOpenThanItMayHave(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := newBox(t, w.Home)
 	s.canary.files = unix.Rlimit{Cur: 64, Max: 64}
 	for range 100 {

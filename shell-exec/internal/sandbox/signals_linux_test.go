@@ -37,7 +37,7 @@ func olderBox(t *testing.T, home string, abi int) *Sandbox {
 }
 
 func TestWithoutScopesNothingElseIsReachedEither(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	for _, abi := range []int{5, 1} {
 		s := olderBox(t, w.Home, abi)
 		stranger, err := newCanary()
@@ -67,7 +67,7 @@ func TestWithoutScopesNothingElseIsReachedEither(t *testing.T) {
 
 // TestWithoutScopesACommandSignalsItsOwn runs what shells and programs do all the time.
 func TestWithoutScopesACommandSignalsItsOwn(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := olderBox(t, w.Home, 5)
 	for _, script := range []string{
 		`kill -0 $$ && sleep 30 & kill $! && wait $!; [ $? = 143 ]`,
@@ -153,7 +153,7 @@ func truncated(path string) error {
 }
 
 func TestBeforeABI3NothingOutsideIsTruncated(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	m := inspect()
 	if m.landlock < 2 || !m.seccomp {
 		t.Skip("SKIPPED: no Landlock, or no system-call filters")
@@ -203,7 +203,7 @@ func objects() error {
 }
 
 func TestObjectsThatStrangersFindAreNotMade(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := openBox(t, w.Home)
 	want := "0"
 	if level() == 2 {
@@ -230,7 +230,7 @@ func leases(path string) error {
 // TestNobodyWaitsToOpenAFile: a program with a lease on it would start only after most of a minute,
 // and nothing else would be started meanwhile.
 func TestNobodyWaitsToOpenAFile(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := openBox(t, w.Home)
 	if got := run(t, s, w.deed(t, "lease", w.Work+"/file")); got.ok() {
 		t.Errorf("%+v", got)
@@ -258,7 +258,7 @@ func flags(path string) error {
 }
 
 func TestFlagsOfOthersFilesAreLeftAlone(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := openBox(t, w.Home)
 	if got := run(t, s, free(w.deed(t, "flag", w.Outside+"/file"))); !got.ok() {
 		t.Skip("SKIPPED: this kernel has no call for it: " + got.out)
@@ -273,7 +273,7 @@ func TestOwnersAndAttributesOfOthersAreLeftAlone(t *testing.T) {
 	if level() == 2 {
 		t.Skip("at level 2 what is outside is read-only")
 	}
-	w := newWorld(t)
+	w := newFixture(t)
 	s := openBox(t, w.Home)
 	for _, script := range []string{"chown 12345 $OUT/file", "chgrp 12345 $OUT/file", "chown -h 12345 $OUT/file"} {
 		c := w.shell(script)
@@ -299,7 +299,7 @@ func TestOwnersAndAttributesOfOthersAreLeftAlone(t *testing.T) {
 
 // TestWithNobodyToAskCommandsHaveNoLocalSockets, and run all the same.
 func TestWithNobodyToAskCommandsHaveNoLocalSockets(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	m := inspect()
 	if m.landlock == 0 || m.landlock >= 9 || !m.seccomp {
 		t.Skip("SKIPPED: Landlock is missing, or sees local sockets")

@@ -48,7 +48,7 @@ func serveAt(t testing.TB, network, name string) *atomic.Int32 {
 
 func TestLocalSocketsOfOtherProgramsAreOutOfReach(t *testing.T) {
 	supervised(t)
-	w := newWorld(t)
+	w := newFixture(t)
 	s := openBox(t, w.Home)
 	abstract := "@mcp-sandbox-foreign-" + strconv.Itoa(os.Getpid())
 	must(t, os.Mkdir(w.Work+"/dir", 0o755))
@@ -189,7 +189,7 @@ func errnos() error {
 
 func TestOwnLocalSockets(t *testing.T) {
 	supervised(t)
-	w := newWorld(t)
+	w := newFixture(t)
 	older := inspect()
 	older.landlock = min(older.landlock, 5)
 	old, err := older.sandbox(Options{Mode: Auto, Level: level(), Home: w.Home})
@@ -215,7 +215,7 @@ func TestOwnLocalSockets(t *testing.T) {
 // by another.
 func TestEachOther(t *testing.T) {
 	supervised(t)
-	w := newWorld(t)
+	w := newFixture(t)
 	s := newBox(t, w.Home)
 	c := w.deed(t, "listens", w.Work+"/service")
 	tree, err := s.Start(t.Context(), c, Files{})
@@ -242,7 +242,7 @@ func exists(path string) bool {
 
 func TestSocketsThatTheRulesNameAreReached(t *testing.T) {
 	supervised(t)
-	w := newWorld(t)
+	w := newFixture(t)
 	s := newBox(t, w.Home)
 	must(t, os.Symlink(w.Outside, filepath.Dir(w.Outside)+"/run"))
 	came := serveAt(t, "unix", w.Outside+"/agent")
@@ -349,7 +349,7 @@ func swaps(names string) error {
 // TestNoRaceLeadsToAStrangeSocket: what counts is who came there.
 func TestNoRaceLeadsToAStrangeSocket(t *testing.T) {
 	supervised(t)
-	w := newWorld(t)
+	w := newFixture(t)
 	s := newBox(t, w.Home)
 	came := serveAt(t, "unix", w.Outside+"/foreign")
 	c := w.deed(t, "swaps", w.Work+"/own "+w.Outside+"/foreign")
@@ -395,7 +395,7 @@ func TestSignalsDoNotDisturbAConnect(t *testing.T) {
 	if level() == 2 {
 		t.Skip("a command has its own network")
 	}
-	w := newWorld(t)
+	w := newFixture(t)
 	s := newBox(t, w.Home)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
@@ -426,7 +426,7 @@ func openSockets() (n int) {
 // TestABlockedConnectIsGivenUpWithItsCommand counts what this process holds before and after.
 func TestABlockedConnectIsGivenUpWithItsCommand(t *testing.T) {
 	supervised(t)
-	w := newWorld(t)
+	w := newFixture(t)
 	s := newBox(t, w.Home)
 	if got := run(t, s, w.shell("true")); !got.ok() {
 		t.Fatalf("%+v", got)
@@ -444,7 +444,7 @@ func TestABlockedConnectIsGivenUpWithItsCommand(t *testing.T) {
 // TestABlockedConnectIsGivenUpThoughTheListenerLivesOn is the same for a socket of another command.
 func TestABlockedConnectIsGivenUpThoughTheListenerLivesOn(t *testing.T) {
 	supervised(t)
-	w := newWorld(t)
+	w := newFixture(t)
 	s := newBox(t, w.Home)
 	blocked := func() int {
 		stacks := make([]byte, 4<<20)
@@ -508,7 +508,7 @@ func multicasts() error {
 // TestWhatIsConnectedForACommandHasNoMoreRightsThanThat: this process, as root, may send such messages.
 func TestWhatIsConnectedForACommandHasNoMoreRightsThanThat(t *testing.T) {
 	supervised(t)
-	w := newWorld(t)
+	w := newFixture(t)
 	s := openBox(t, w.Home)
 	c := w.deed(t, "multicast", "")
 	c.Rules.Network = true
@@ -525,7 +525,7 @@ func TestADetachedCommandHasNoLocalSockets(t *testing.T) {
 	if inspect().landlock >= 9 {
 		t.Skip("Landlock judges them here")
 	}
-	w := newWorld(t)
+	w := newFixture(t)
 	s := newBox(t, w.Home)
 	c := w.deed(t, "serves", w.Work)
 	if got := run(t, s, c); !got.ok() {
@@ -545,7 +545,7 @@ func TestADetachedCommandHasNoLocalSockets(t *testing.T) {
 // TestOwnServersWork runs what people run.
 func TestOwnServersWork(t *testing.T) {
 	supervised(t)
-	w := newWorld(t)
+	w := newFixture(t)
 	s := newBox(t, w.Home)
 	for _, script := range []string{
 		`python3 -c '
@@ -604,7 +604,7 @@ func listens(name string) error {
 // into (Yama): a daemon is one then, and connects too.
 func TestOrphansAreBuriedWhereTheyComeToThisProcess(t *testing.T) {
 	supervised(t)
-	w := newWorld(t)
+	w := newFixture(t)
 	m := inspect()
 	m.adopts = true
 	s, err := m.sandbox(Options{Mode: Auto, Level: level(), Home: w.Home})

@@ -55,7 +55,7 @@ func TestAShellAtATerminalHasJobControl(t *testing.T) {
 	if err != nil {
 		t.Skip("SKIPPED: bash is not here")
 	}
-	w := newWorld(t)
+	w := newFixture(t)
 	s := newBox(t, w.Home)
 	line, err := s.Terminal()
 	must(t, err)
@@ -117,7 +117,7 @@ func TestATerminalIsOfOneCommand(t *testing.T) {
 	if level() != 2 {
 		t.Skip("at level 2 only; at level 1 /dev/pts is that of the machine")
 	}
-	w := newWorld(t)
+	w := newFixture(t)
 	s := newBox(t, w.Home)
 	begin := func(script string) (ours *os.File, tree *Tree) {
 		line, err := s.Terminal()

@@ -42,7 +42,7 @@ func TestToolsOfDevelopersWorkInside(t *testing.T) {
 			if out, err := exec.Command("/bin/sh", "-c", "cd / && "+tool.name+" --version || "+tool.name+" version").CombinedOutput(); err != nil {
 				t.Skipf("SKIPPED: %s is not installed here: %s", tool.name, out)
 			}
-			w := newWorld(t)
+			w := newFixture(t)
 			c := w.shell(tool.script)
 			c.Env = append(c.Env, "HOME="+home, "GOTOOLCHAIN=local", "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off", "CGO_ENABLED=0", "npm_config_update_notifier=false")
 			if tool.name == "go" {

@@ -48,7 +48,7 @@ func serve(mark string) error {
 }
 
 func TestNothingSurvivesAKilledServer(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	newBox(t, w.Home) // or there is no domain
 	for _, by := range []killerKind{byDomain, byGroup} {
 		t.Run(by.String(), func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestNothingSurvivesAKilledServer(t *testing.T) {
 	}
 }
 
-func survive(t *testing.T, w world, by killerKind) {
+func survive(t *testing.T, w fixture, by killerKind) {
 	mark := token()
 	self, err := os.Executable()
 	must(t, err)

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-func forBench(b *testing.B) (*world, string) {
+func forBench(b *testing.B) (*fixture, string) {
 	b.Helper()
-	w := newWorld(b)
+	w := newFixture(b)
 	return w, w.shell("bash").ID
 }
 

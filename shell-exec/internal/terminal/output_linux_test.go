@@ -13,7 +13,7 @@ import (
 
 func TestAPromptFromBeforeTheInputIsNotTheNextOne(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	id := w.shell("bash").ID
 	w.enter(id, "read x")
 	o, err := w.Output(t.Context(), Query{ID: id, Wait: &WaitFor{Pattern: "ready> $", Deadline: 200 * time.Millisecond}})
@@ -35,7 +35,7 @@ func TestAPromptFromBeforeTheInputIsNotTheNextOne(t *testing.T) {
 
 func TestAWaitSeesLinesThatHaveScrolledAway(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	id := w.shell("bash").ID
 	w.enter(id, "seq 5000")
 	o := w.until(id, WaitFor{Pattern: "^77$"})
@@ -55,7 +55,7 @@ func TestAWaitSeesLinesThatHaveScrolledAway(t *testing.T) {
 
 func TestAWaitEndsWithQuietTheEndOrItsCaller(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	id := w.shell("bash").ID
 	w.enter(id, "for i in 1 2 3; do echo $i; sleep 0.05; done; echo x")
 	if o := w.until(id, WaitFor{Quiet: 400 * time.Millisecond}); !strings.Contains(strings.Join(o.Lines, "\n"), "3\nx\nready>") {
@@ -76,7 +76,7 @@ func TestAWaitEndsWithQuietTheEndOrItsCaller(t *testing.T) {
 
 func TestAWaitEndsWhenItsTerminalIsClosed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	id := w.shell("bash").ID
 	done := make(chan Output)
 	go func() {
@@ -93,7 +93,7 @@ func TestAWaitEndsWhenItsTerminalIsClosed(t *testing.T) {
 
 func TestQueriesThatMakeNoSenseAreRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	id := w.shell("bash").ID
 	for _, q := range []Query{
 		{Count: -1}, {Count: maxCount + 1}, {Wait: &WaitFor{Pattern: "("}}, {Wait: &WaitFor{Deadline: time.Hour}}, {Wait: &WaitFor{Quiet: -1}}, {Wait: &WaitFor{Since: 7}},
@@ -110,7 +110,7 @@ func TestQueriesThatMakeNoSenseAreRefused(t *testing.T) {
 
 func TestAProgramLearnsTheSizeOfItsTerminal(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	q := w.request("bash", "--noprofile", "--norc", "-i")
 	q.Size = screen.Size{Width: 77, Height: 11}
 	i, err := w.Create(t.Context(), q)
@@ -143,7 +143,7 @@ func TestProgramsThatFillTheScreenCanBeDriven(t *testing.T) {
 		t.Run(c.program, func(t *testing.T) {
 			t.Parallel()
 			need(t, c.program)
-			w := newWorld(t)
+			w := newFixture(t)
 			id := w.shell("bash").ID
 			w.enter(id, c.command)
 			w.until(id, WaitFor{Pattern: c.first})
@@ -163,7 +163,7 @@ func TestProgramsThatFillTheScreenCanBeDriven(t *testing.T) {
 func TestPythonIsAskedAndAnswers(t *testing.T) {
 	t.Parallel()
 	need(t, "python3")
-	w := newWorld(t)
+	w := newFixture(t)
 	id := w.open("/usr/bin/python3", "-q").ID
 	w.until(id, WaitFor{Pattern: ">>> $", Since: Start})
 	w.enter(id, "print('日本' * 3, 6 * 7)")

@@ -21,14 +21,14 @@ func (r *refuse) judge(p Pending) (Verdict, error) {
 	return Verdict{}, fault.New(fault.DangerousCommand, "no", "")
 }
 
-func (w *world) missing(name string) {
+func (w *fixture) missing(name string) {
 	w.t.Helper()
 	if _, err := os.Stat(filepath.Join(w.dir, name)); err == nil {
 		w.t.Errorf("%s was made", name)
 	}
 }
 
-func (w *world) made(name string) {
+func (w *fixture) made(name string) {
 	w.t.Helper()
 	if !eventually(func() bool { _, err := os.Stat(filepath.Join(w.dir, name)); return err == nil }) {
 		w.t.Fatalf("%s was not made", name)
@@ -37,7 +37,7 @@ func (w *world) made(name string) {
 
 func TestWhatTheJudgeRefusesIsNotTyped(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	id := w.shell("bash").ID
 	var no refuse
 	_, err := w.Send(t.Context(), Input{ID: id, Text: "touch refused", Execute: true, Judge: no.judge})
@@ -54,7 +54,7 @@ func TestWhatTheJudgeRefusesIsNotTyped(t *testing.T) {
 
 func TestWhatIsTypedInPartsIsJudgedTogether(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	id := w.shell("bash").ID
 	var no refuse
 	w.send(Input{ID: id, Text: "touch ", Judge: no.judge})
@@ -83,7 +83,7 @@ func TestWhatIsTypedAheadIsJudged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			id := w.shell("bash").ID
 			w.enter(id, command)
 			s, err := w.find(id)
@@ -108,7 +108,7 @@ func TestWhatIsTypedAheadIsJudged(t *testing.T) {
 func TestAProgramThatReadsEveryKeyIsNotJudged(t *testing.T) {
 	t.Parallel()
 	need(t, "vi")
-	w := newWorld(t)
+	w := newFixture(t)
 	id := w.shell("bash").ID
 	w.enter(id, "vi -u NONE file")
 	o := w.until(id, WaitFor{Pattern: "^~"})
@@ -137,7 +137,7 @@ func TestAProgramThatReadsEveryKeyIsNotJudged(t *testing.T) {
 
 func TestAGuardLetsOnlyItsProgramHaveTheKeys(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	id := w.shell("bash").ID
 	bash := need(t, "bash")
 	w.enter(id, "sleep 300 &")
@@ -181,7 +181,7 @@ func TestAGuardLetsOnlyItsProgramHaveTheKeys(t *testing.T) {
 
 func TestAWriteThatNobodyReadsEndsInTime(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	id := w.shell("bash").ID
 	w.enter(id, "stty raw -echo; kill -STOP $$")
 	w.until(id, WaitFor{Quiet: 100 * time.Millisecond})
@@ -199,7 +199,7 @@ func TestAWriteThatNobodyReadsEndsInTime(t *testing.T) {
 
 func TestInputsOfSeveralCallersDoNotMix(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	// Without the terminal's echo, into which the kernel may write what cat writes.
 	id := w.open("/bin/sh", "-c", "stty -echo; echo ready; exec cat").ID
 	w.until(id, WaitFor{Pattern: "ready", Since: Start})
@@ -231,7 +231,7 @@ func TestInputsOfSeveralCallersDoNotMix(t *testing.T) {
 
 func TestAnAnswerOfTheTerminalThatNobodyTookMakesTheLineUnknown(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	id := w.shell("bash").ID
 	w.enter(id, `printf "\e[6n"`)
 	s, err := w.find(id)
@@ -259,7 +259,7 @@ func TestWhatAProgramHasReadByNowIsNoTypeAhead(t *testing.T) {
 	if _, err := os.Stat("/usr/bin/python3"); err != nil {
 		t.Skip("SKIPPED: /usr/bin/python3 is not installed here")
 	}
-	w := newWorld(t)
+	w := newFixture(t)
 	w.write("slow.py", `import os, time, tty
 tty.setraw(0)
 print("raw", end="", flush=True)
@@ -283,7 +283,7 @@ while True: print("<%s>" % os.read(0, 100).decode(), end="", flush=True)
 // What is typed ahead is read where the shell will be then.
 func TestTheDirectoryOfWhatIsTypedAheadIsNotKnown(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	must(t, os.Mkdir(filepath.Join(w.dir, "sub"), 0o700))
 	for moves, ahead := range map[bool]string{true: "", false: w.dir} {
 		i, dir := w.shell("bash"), "?"

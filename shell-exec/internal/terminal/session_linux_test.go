@@ -15,7 +15,7 @@ func TestEveryShellTakesACommandAndShowsWhatItWrote(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			need(t, kind)
-			w := newWorld(t)
+			w := newFixture(t)
 			i := w.shell(kind)
 			w.enter(i.ID, `printf "made-%d\n" 42`)
 			w.until(i.ID, WaitFor{Pattern: "^made-42"})
@@ -51,7 +51,7 @@ func TestATextIsPastedWholeWhereTheShellTakesIt(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			need(t, kind)
-			w := newWorld(t)
+			w := newFixture(t)
 			id := w.shell(kind).ID
 			s, err := w.find(id)
 			must(t, err)

@@ -16,7 +16,7 @@ import (
 
 func TestNothingIsLeftWhenATerminalIsClosed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	id := w.shell("bash").ID
 	w.write("left", `#!/bin/sh
 trap "" HUP TERM INT
@@ -53,7 +53,7 @@ func stat(pid int) string {
 
 func TestWhatAShellLeavesEndsWithIt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	id := w.shell("bash").ID
 	w.enter(id, "setsid sleep 1000 & echo pid=$!; exit 3")
 	o := w.until(id, WaitFor{Exit: true})
@@ -64,7 +64,7 @@ func TestWhatAShellLeavesEndsWithIt(t *testing.T) {
 
 func TestTheLimitIsToldAndAClosedTerminalMakesRoom(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(c *Config) { c.Limit, c.Ended = 2, 1 })
+	w := newFixture(t, func(c *Config) { c.Limit, c.Ended = 2, 1 })
 	a, b := w.open("cat"), w.open("cat")
 	_, err := w.Create(t.Context(), w.request("cat"))
 	is(t, err, fault.LimitReached)
@@ -94,7 +94,7 @@ func TestTheLimitIsToldAndAClosedTerminalMakesRoom(t *testing.T) {
 }
 
 func TestAProgramThatCannotStartLeavesNothing(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	before := descriptors(t)
 	q := w.request("cat")
 	q.Command.Path = "/nonexistent/program"
@@ -118,7 +118,7 @@ func TestAThousandTerminalsLeaveNoDescriptor(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	w := newWorld(t)
+	w := newFixture(t)
 	one := func() {
 		i := w.open("true")
 		w.until(i.ID, WaitFor{Exit: true})
@@ -153,7 +153,7 @@ func TestAHistoryIsKeptAsItWasWished(t *testing.T) {
 		want  bool
 	}{{"from the start", true, nil, true}, {"at the end only", false, &yes, true}, {"never", false, nil, false}, {"not any more", true, &no, false}} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			q := w.request("sh", "-c", `printf "\033[1mfirst\033[0m\n"; seq 300; read x`)
 			q.SaveHistory = c.start
 			i, err := w.Create(t.Context(), q)
@@ -182,7 +182,7 @@ func TestAHistoryIsKeptAsItWasWished(t *testing.T) {
 
 func TestATerminalTellsWhereItsShellIsAndWhatItDoes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	i := w.shell("bash")
 	must(t, os.Mkdir(filepath.Join(w.dir, "deep"), 0o700))
 	w.enter(i.ID, "cd deep")
@@ -200,7 +200,7 @@ func TestATerminalTellsWhereItsShellIsAndWhatItDoes(t *testing.T) {
 
 func TestATerminalOpensItselfAndNoOther(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	a, b := w.shell("bash").ID, w.shell("bash").ID
 	w.enter(a, "tty; echo x > /dev/stdout && echo yes | tee /dev/stderr")
 	o := w.until(a, WaitFor{Pattern: "^yes$"})
@@ -222,7 +222,7 @@ func TestATerminalOpensItselfAndNoOther(t *testing.T) {
 
 func TestManyCallersAtOnceAreServed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	var all sync.WaitGroup
 	for range 3 {
 		id := w.shell("bash").ID

@@ -76,7 +76,7 @@ func BenchmarkRemember(b *testing.B) {
 	}
 }
 
-func bigWorld(b *testing.B) world {
+func bigWorld(b *testing.B) fixture {
 	b.Helper()
 	w := openWorld(b, filepath.Join(b.TempDir(), "big.db"), 10*corpus)
 	w.fill(corpus, sentence)

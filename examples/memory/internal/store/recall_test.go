@@ -29,7 +29,7 @@ var told = []string{
 }
 
 func TestWhatWasToldIsFoundByItsWords(t *testing.T) {
-	w := newWorld(t, told...)
+	w := newFixture(t, told...)
 	for _, c := range []struct{ query, want string }{
 		{"好きな色", "好きな色は青です"},
 		{"私の好きな色は何？", "好きな色は青です"},
@@ -72,14 +72,14 @@ func TestWhatWasToldIsFoundByItsWords(t *testing.T) {
 
 // Without a dictionary no full-text index knows that these mean the same.
 func TestWordsAreComparedAndNotMeanings(t *testing.T) {
-	w := newWorld(t, "My favourite color is blue")
+	w := newFixture(t, "My favourite color is blue")
 	if got := w.recalled("好きな色", 5); len(got) > 0 {
 		t.Errorf("found %q", got)
 	}
 }
 
 func TestTheBestMatchComesFirstAndTheNewestOfEquals(t *testing.T) {
-	w := newWorld(t, "a red apple", "green pear", "red wine", "red roses", "apple pie", "blue sky", "grey sea")
+	w := newFixture(t, "a red apple", "green pear", "red wine", "red roses", "apple pie", "blue sky", "grey sea")
 	want := []string{"a red apple", "apple pie", "red roses", "red wine"}
 	if diff := cmp.Diff(want, w.recalled("red apple", 5)); diff != "" {
 		t.Error(diff)
@@ -87,7 +87,7 @@ func TestTheBestMatchComesFirstAndTheNewestOfEquals(t *testing.T) {
 }
 
 func TestCategoryAndTagsAreSearchedToo(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.remember(Note{Content: "blue", Category: "preference", Tags: []string{"favourite colour", "好み"}})
 	for _, query := range []string{"preferences", "favorite", "好み"} {
 		if got := w.recalled(query, 5); len(got) != 1 {
@@ -97,7 +97,7 @@ func TestCategoryAndTagsAreSearchedToo(t *testing.T) {
 }
 
 func TestARecallIsBoundedAndSaysHowManyMoreThereAre(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	for i := range 20 {
 		w.remember(Note{Content: fmt.Sprintf("cat %d %s", i, strings.Repeat("purr ", 2000))})
 	}
@@ -133,7 +133,7 @@ func TestAnOldMemoryIsFoundBehindManyNewOnes(t *testing.T) {
 // none, and changes nothing. It is no fuzz target because the whole database would be
 // compiled once more for it; that tokens hold no syntax, the one of package words holds.
 func TestAQueryIsDataWhateverItSays(t *testing.T) {
-	w := newWorld(t, "here to stay")
+	w := newFixture(t, "here to stay")
 	queries := []string{"好きな色", `"`, `a" OR "b`, `NEAR(a b, 5)`, "tokens:x", "a*", "^a", "-a", "a + b", "'; DROP TABLE memories; --", "a\x00b", "\xffx", "AND", "NOT", "{a b}:c", `words MATCH "x"`}
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 200 {

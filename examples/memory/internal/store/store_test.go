@@ -17,7 +17,7 @@ import (
 )
 
 func TestTheSameContentAgainUpdatesAndDoesNotDouble(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	id := w.remember(Note{Content: "好きな色は青", Category: "old", Tags: []string{"a"}})
 	for _, same := range []string{"好きな色は青", "  好きな色は青\r\n", "好きな色は\x07青"} {
 		again, isNew, err := w.Remember(t.Context(), Note{Content: same, Category: "preference"})
@@ -67,7 +67,7 @@ func TestWhatCannotBeKeptIsRefused(t *testing.T) {
 }
 
 func TestTheLongestMemoryIsKeptAsItIs(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	n := Note{Content: strings.Repeat("青い空\n", MaxContent/10), Category: strings.Repeat("c", MaxCategory), Tags: []string{"one two", "三"}}
 	n.Content = strings.TrimSpace(n.Content)
 	w.remember(n)
@@ -79,7 +79,7 @@ func TestTheLongestMemoryIsKeptAsItIs(t *testing.T) {
 // What is forgotten is not found, has no number again, and is in no file any more.
 func TestWhatIsForgottenIsGone(t *testing.T) {
 	const secret = "xyzzyplugh"
-	w := newWorld(t, "first", "the password is "+secret, "last")
+	w := newFixture(t, "first", "the password is "+secret, "last")
 	if !holds(t, w.file, secret) {
 		t.Fatal("the search would not find it in the files either")
 	}
@@ -140,7 +140,7 @@ func TestOnlyTheOwnerCanReadTheFiles(t *testing.T) {
 }
 
 func TestTwoStoresShareADatabase(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	other := w.open(1000)
 	const each = 50
 	errs := make(chan error, 2)
@@ -167,7 +167,7 @@ func TestTwoStoresShareADatabase(t *testing.T) {
 }
 
 func TestALockIsWaitedForWithABound(t *testing.T) {
-	w := newWorld(t, "here")
+	w := newFixture(t, "here")
 	other := w.open(1000)
 	tx, err := other.write.BeginTx(t.Context(), nil) // holds the lock
 	is(t, "begin", err, nil)
@@ -188,7 +188,7 @@ func TestALockIsWaitedForWithABound(t *testing.T) {
 }
 
 func TestAnIndexOfOtherRulesIsMadeAnew(t *testing.T) {
-	w := newWorld(t, "My favourite colour", "好きな色")
+	w := newFixture(t, "My favourite colour", "好きな色")
 	if _, err := w.write.ExecContext(t.Context(), fmt.Sprintf(
 		`INSERT INTO words(words) VALUES ('delete-all'); PRAGMA user_version = %d`, current-1)); err != nil {
 		t.Fatal(err)
@@ -204,15 +204,15 @@ func TestAnIndexOfOtherRulesIsMadeAnew(t *testing.T) {
 }
 
 func TestADatabaseThatIsNoneOfOursIsLeftAsItIs(t *testing.T) {
-	foreign := newWorld(t)
+	foreign := newFixture(t)
 	if _, err := foreign.write.ExecContext(t.Context(), `PRAGMA application_id = 1; CREATE TABLE x(y)`); err != nil {
 		t.Fatal(err)
 	}
-	newer := newWorld(t)
+	newer := newFixture(t)
 	if _, err := newer.write.ExecContext(t.Context(), fmt.Sprintf(`PRAGMA user_version = %d`, current+1)); err != nil {
 		t.Fatal(err)
 	}
-	for what, w := range map[string]world{"of another program": foreign, "of a newer version": newer} {
+	for what, w := range map[string]fixture{"of another program": foreign, "of a newer version": newer} {
 		is(t, what, w.Close(), nil)
 		before, err := os.ReadFile(w.file)
 		is(t, what, err, nil)
@@ -225,7 +225,7 @@ func TestADatabaseThatIsNoneOfOursIsLeftAsItIs(t *testing.T) {
 }
 
 func TestADamagedFileIsToldAndLeftAsItIs(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.fill(200, func(i int) string { return fmt.Sprint("memory ", i, " of many words to fill some pages with") })
 	is(t, "close", w.Close(), nil)
 	whole, err := os.ReadFile(w.file)
@@ -278,7 +278,7 @@ func TestAnEmptiedFileDoesNotCostItsLog(t *testing.T) {
 }
 
 func TestAFileThatWasRemovedIsNotWrittenTo(t *testing.T) {
-	w := newWorld(t, "here")
+	w := newFixture(t, "here")
 	is(t, "remove", os.Remove(w.file), nil)
 	_, _, err := w.Remember(t.Context(), Note{Content: "lost"})
 	is(t, "remember", err, fault.Unavailable)
@@ -287,7 +287,7 @@ func TestAFileThatWasRemovedIsNotWrittenTo(t *testing.T) {
 }
 
 func TestALinkOrADirectoryIsNoDatabase(t *testing.T) {
-	w := newWorld(t, "here")
+	w := newFixture(t, "here")
 	link := w.file + ".link"
 	if err := os.Symlink(w.file, link); err != nil {
 		t.Skip("SKIPPED: no links here: ", err)

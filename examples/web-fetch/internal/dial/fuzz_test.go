@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The law: a URL that is taken has one of the two schemes, no user, a port that is open,
+// The property: a URL that is taken has one of the two schemes, no user, a port that is open,
 // one spelling, and a host that is a name or a public address.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
@@ -43,7 +43,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// The law: an address that is connected to is public by another account of what that is.
+// The property: an address that is connected to is public by another account of what that is.
 func FuzzAddress(f *testing.F) {
 	for _, seed := range []string{"\x7f\x00\x00\x01", "\x08\x08\x08\x08", "\xa9\xfe\xa9\xfe", string(net.IPv6loopback), string(net.ParseIP("64:ff9b::7f00:1")), string(net.ParseIP("2002:7f00:1::"))} {
 		f.Add([]byte(seed), uint16(80))

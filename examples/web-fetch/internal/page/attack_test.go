@@ -76,7 +76,7 @@ func TestWhatIsReadByItsStructureStaysBounded(t *testing.T) {
 	}
 }
 
-// The law: a page of any bytes is an article or a refusal, the article is bounded, and
+// The property: a page of any bytes is an article or a refusal, the article is bounded, and
 // holds nothing that has no shape. FuzzWeigh has the other half.
 func FuzzConvert(f *testing.F) {
 	for _, seed := range []string{
@@ -106,7 +106,7 @@ func FuzzConvert(f *testing.F) {
 	})
 }
 
-// The law: a tree has not more nodes than were counted, a few for each tag aside.
+// The property: a tree has not more nodes than were counted, a few for each tag aside.
 func FuzzWeigh(f *testing.F) {
 	for _, seed := range []string{
 		"<p><b><i>x<p>y<p>z", "<b><table><td></b></b></table><p>x<p>y", "<a><div><a><p>x", "<b><i></b>x</i><p>", distinct(9) + "<p>x<p>x<p>x</b></b><p>x", "<nobr><nobr>",

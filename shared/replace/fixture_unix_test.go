@@ -18,14 +18,14 @@ import (
 	"github.com/multiollama/mcp-server/shared/replace"
 )
 
-// world builds a tree in a fresh directory and returns it, free of links. Entries:
+// fixture builds a tree in a fresh directory and returns it, free of links. Entries:
 //
 //	a/b/          a directory
 //	a/f: text     a file
 //	l => t        a symbolic link
 //
 // allow/ is the allowed directory and out/secret must stay as it is.
-func world(t testing.TB, entries ...string) string {
+func fixture(t testing.TB, entries ...string) string {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -79,9 +79,9 @@ func path(t testing.TB, r *confine.Roots, name string) confine.Path {
 	return p
 }
 
-// only is a world of one path below allow/.
+// only is a fixture of one path below allow/.
 func only(t testing.TB, name string, entries ...string) (base string, p confine.Path) {
-	base = world(t, entries...)
+	base = fixture(t, entries...)
 	return base, path(t, roots(t, base+"/allow", confine.Options{}), name)
 }
 

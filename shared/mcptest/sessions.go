@@ -12,10 +12,10 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// Stories plays every session in dir, a txtar file each, and holds each byte that the
+// Sessions plays every session in dir, a txtar file each, and holds each byte that the
 // server writes against it; with -update the files say what the server says now.
 //
-//	What the story is about.
+//	What the session is about.
 //	-- a.txt --
 //	A file in the directory that the server is started in.
 //	-- many/{1..600}.txt --
@@ -37,7 +37,7 @@ import (
 // What differs from run to run has a name: $ROOT is the directory (as in a shell,
 // ${ROOT#/} is that without its first slash), $TIME a time, and the rest is varying. What
 // a client sends may have the names of values that came.
-func Stories(t *testing.T, dir string, varying ...Varying) {
+func Sessions(t *testing.T, dir string, varying ...Varying) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil || len(files) == 0 {
@@ -74,10 +74,10 @@ func always() []Varying {
 	}
 }
 
-// wireFile is the last file of a story: the session itself.
+// wireFile is the last file of a session: the session itself.
 const wireFile = "wire"
 
-// tell plays a story in a new directory beneath dir and makes it say what came.
+// tell plays a session in a new directory beneath dir and makes it say what came.
 func tell(dir string, story *txtar.Archive, varying []Varying) error {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -210,7 +210,7 @@ func (p passage) with(came []string) string {
 	return b.String()
 }
 
-// names are what stands in a story for what differs from run to run.
+// names are what stands in a session for what differs from run to run.
 type names struct {
 	places  *strings.Replacer
 	varying []Varying

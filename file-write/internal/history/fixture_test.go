@@ -23,18 +23,18 @@ func TestMain(m *testing.M) {
 	mcptest.Children(m, children)
 }
 
-// world is a store with a clock that goes on only when told.
-type world struct {
+// fixture is a store with a clock that goes on only when told.
+type fixture struct {
 	*testing.T
 	dir string
 	now time.Time
 }
 
-func newWorld(t *testing.T) *world {
-	return &world{t, filepath.Join(t.TempDir(), "state", "history"), time.Date(2026, 7, 28, 12, 0, 0, 0, time.UTC)}
+func newFixture(t *testing.T) *fixture {
+	return &fixture{t, filepath.Join(t.TempDir(), "state", "history"), time.Date(2026, 7, 28, 12, 0, 0, 0, time.UTC)}
 }
 
-func (w *world) open(l history.Limits) *history.Store {
+func (w *fixture) open(l history.Limits) *history.Store {
 	w.Helper()
 	s, err := history.Open(w.dir, l, func() time.Time { return w.now })
 	if err != nil {
@@ -44,7 +44,7 @@ func (w *world) open(l history.Limits) *history.Store {
 	return s
 }
 
-func (w *world) keep(s *history.Store, path, content string) history.Change {
+func (w *fixture) keep(s *history.Store, path, content string) history.Change {
 	w.Helper()
 	c, err := s.Keep(context.Background(), edit(path), strings.NewReader(content))
 	if err != nil {
@@ -58,7 +58,7 @@ func edit(path string) history.Change {
 }
 
 // paths is what is listed, newest first, in one line.
-func (w *world) paths(s *history.Store, f history.Filter) string {
+func (w *fixture) paths(s *history.Store, f history.Filter) string {
 	w.Helper()
 	all, err := s.List(f)
 	if err != nil {
@@ -71,7 +71,7 @@ func (w *world) paths(s *history.Store, f history.Filter) string {
 	return strings.Join(names, " ")
 }
 
-func (w *world) content(s *history.Store, c history.Change) string {
+func (w *fixture) content(s *history.Store, c history.Change) string {
 	w.Helper()
 	b, err := content(s, c.ID)
 	if err != nil {
@@ -90,7 +90,7 @@ func content(s *history.Store, id string) (string, error) {
 }
 
 // files are the regular files under one part of the store, without their directory.
-func (w *world) files(part string) []string {
+func (w *fixture) files(part string) []string {
 	w.Helper()
 	var found []string
 	err := filepath.WalkDir(filepath.Join(w.dir, part), func(p string, d os.DirEntry, err error) error {
@@ -106,7 +106,7 @@ func (w *world) files(part string) []string {
 	return found
 }
 
-func (w *world) read(name string) string {
+func (w *fixture) read(name string) string {
 	w.Helper()
 	b, err := os.ReadFile(filepath.Join(w.dir, name))
 	if err != nil {
@@ -115,7 +115,7 @@ func (w *world) read(name string) string {
 	return string(b)
 }
 
-func (w *world) write(name, content string) {
+func (w *fixture) write(name, content string) {
 	w.Helper()
 	if err := os.WriteFile(filepath.Join(w.dir, name), []byte(content), 0o600); err != nil {
 		w.Fatal(err)

@@ -69,9 +69,9 @@ func FuzzInstallThenUninstall(f *testing.F) {
 	})
 }
 
-// holds is the law: what parses is refused or gets the entry and nothing else, and
+// holds is the property: what parses is refused or gets the entry and nothing else, and
 // is what it was when that is taken out again. A container that was not there, or
-// held nothing, stays as an empty one; then the law holds from there on.
+// held nothing, stays as an empty one; then the property holds from there on.
 func holds(t *testing.T, h hosts.Host, file, key string, parser func([]byte, any) error, text []byte) (changed bool) {
 	d, err := h.Parse(file, text)
 	if err != nil {

@@ -26,21 +26,21 @@ var servers = []server{
 // you is the home directory that everything shown speaks of.
 const you = "/home/you"
 
-// world is a machine of somebody who uses the servers: a home directory with the
+// fixture is a machine of somebody who uses the servers: a home directory with the
 // programs in bin/ and a project.
-type world struct {
+type fixture struct {
 	t    *testing.T
 	home string
 }
 
-// newWorld is for tests of what is shown for Linux, with a kernel that holds the servers
+// newFixture is for tests of what is shown for Linux, with a kernel that holds the servers
 // as the deployments require it.
-func newWorld(t *testing.T, spec ...string) world {
+func newFixture(t *testing.T, spec ...string) fixture {
 	t.Helper()
 	if !restrict.Probe().Holds() {
 		t.Skip("this system cannot hold the servers as the pages and deployments say")
 	}
-	w := world{t, mcptest.Tree(t, append([]string{"bin/", "project/main.go=package main\n"}, spec...)...)}
+	w := fixture{t, mcptest.Tree(t, append([]string{"bin/", "project/main.go=package main\n"}, spec...)...)}
 	for _, s := range servers {
 		w.install(s)
 	}
@@ -49,7 +49,7 @@ func newWorld(t *testing.T, spec ...string) world {
 
 // install puts the program into bin/. A link in the file system is no copy, and has no
 // other name that the program could take for its own.
-func (w world) install(s server) {
+func (w fixture) install(s server) {
 	w.t.Helper()
 	from, to := s.binary(w.t), w.at(you+"/bin/"+s.name)
 	if os.Link(from, to) == nil {
@@ -64,14 +64,14 @@ func (w world) install(s server) {
 	}
 }
 
-// at is where in this world a path lies that is shown.
-func (w world) at(shown string) string { return strings.ReplaceAll(shown, you, w.home) }
+// at is where in this fixture a path lies that is shown.
+func (w fixture) at(shown string) string { return strings.ReplaceAll(shown, you, w.home) }
 
 // shown is text as it is shown, with the home directory that it speaks of.
-func (w world) shown(text string) string { return strings.ReplaceAll(text, w.home, you) }
+func (w fixture) shown(text string) string { return strings.ReplaceAll(text, w.home, you) }
 
 // environ is that of somebody who has just logged in.
-func (w world) environ() []string {
+func (w fixture) environ() []string {
 	return []string{
 		"HOME=" + w.home, "USER=you", "LANG=C.UTF-8", "TZ=UTC", "SHELL=/bin/sh", "TERM=dumb",
 		"PATH=" + w.at(you+"/bin") + string(os.PathListSeparator) + os.Getenv("PATH"),
@@ -79,7 +79,7 @@ func (w world) environ() []string {
 }
 
 // run runs a command line that is shown to its end, and is what it wrote to stdout.
-func (w world) run(program string, args ...string) (string, error) {
+func (w fixture) run(program string, args ...string) (string, error) {
 	cmd := exec.Command(w.at(program))
 	for _, word := range args {
 		cmd.Args = append(cmd.Args, w.at(word))

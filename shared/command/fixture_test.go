@@ -97,8 +97,8 @@ func openFake(_ context.Context, s *settings.Set, _ command.Own) (*command.Servi
 	}, nil
 }
 
-// world is a directory with what a run of the fake server needs.
-type world struct {
+// fixture is a directory with what a run of the fake server needs.
+type fixture struct {
 	dir        string // allowed
 	state      string
 	program    command.Program
@@ -109,18 +109,18 @@ type world struct {
 	limit      time.Duration // of a registered server
 }
 
-func newWorld(t *testing.T) *world {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	dir, state := t.TempDir(), t.TempDir()
 	t.Chdir(dir)
-	return &world{
+	return &fixture{
 		dir: dir, state: state, program: fake(), stdin: strings.NewReader(""),
 		environ:  []string{"XDG_STATE_HOME=" + state, "HOME=" + state, "USERPROFILE=" + state},
 		restrict: func(restrict.Rules) (restrict.Report, error) { return nil, nil },
 	}
 }
 
-func (w *world) auditFile() string {
+func (w *fixture) auditFile() string {
 	return filepath.Join(w.state, "mcp-server", "audit", "fake-server.jsonl")
 }
 
@@ -130,7 +130,7 @@ type ran struct {
 	out, errors string
 }
 
-func (w *world) run(t *testing.T, args ...string) ran {
+func (w *fixture) run(t *testing.T, args ...string) ran {
 	t.Helper()
 	var out bytes.Buffer
 	errs := &stuck{read: make(chan struct{})} // telemetry may still write to it when the run is over
@@ -141,7 +141,7 @@ func (w *world) run(t *testing.T, args ...string) ran {
 }
 
 // must fails the test when the run did not end with code.
-func (w *world) must(t *testing.T, code int, args ...string) ran {
+func (w *fixture) must(t *testing.T, code int, args ...string) ran {
 	t.Helper()
 	r := w.run(t, args...)
 	if r.code != code {

@@ -10,21 +10,21 @@ import (
 	"github.com/multiollama/mcp-server/shared/fault"
 )
 
-// world is a store in a directory of its own, whose clock moves a second at each look.
-type world struct {
+// fixture is a store in a directory of its own, whose clock moves a second at each look.
+type fixture struct {
 	*Store
 	t    testing.TB
 	file string
 }
 
-func newWorld(t testing.TB, contents ...string) world {
+func newFixture(t testing.TB, contents ...string) fixture {
 	t.Helper()
 	return openWorld(t, filepath.Join(t.TempDir(), "memories.db"), 1000, contents...)
 }
 
-func openWorld(t testing.TB, file string, most int, contents ...string) world {
+func openWorld(t testing.TB, file string, most int, contents ...string) fixture {
 	t.Helper()
-	w := world{t: t, file: file}
+	w := fixture{t: t, file: file}
 	w.Store = w.open(most)
 	for _, c := range contents {
 		w.remember(Note{Content: c})
@@ -32,10 +32,10 @@ func openWorld(t testing.TB, file string, most int, contents ...string) world {
 	return w
 }
 
-// testClock is for a store that no world opened.
+// testClock is for a store that no fixture opened.
 func testClock() time.Time { return time.Date(2026, 2, 21, 12, 0, 0, 0, time.UTC) }
 
-func (w world) open(most int) *Store {
+func (w fixture) open(most int) *Store {
 	w.t.Helper()
 	now := time.Date(2026, 2, 21, 12, 0, 0, 0, time.UTC)
 	s, err := Open(w.t.Context(), w.file, Limits{Memories: most, Clock: func() time.Time { now = now.Add(time.Second); return now }})
@@ -46,7 +46,7 @@ func (w world) open(most int) *Store {
 	return s
 }
 
-func (w world) remember(n Note) int64 {
+func (w fixture) remember(n Note) int64 {
 	w.t.Helper()
 	id, _, err := w.Remember(w.t.Context(), n)
 	if err != nil {
@@ -56,7 +56,7 @@ func (w world) remember(n Note) int64 {
 }
 
 // fill tells n memories in one transaction, which is what a test has time for.
-func (w world) fill(n int, content func(int) string) {
+func (w fixture) fill(n int, content func(int) string) {
 	w.t.Helper()
 	err := w.change(w.t.Context(), func(tx *sql.Tx) error {
 		for i := range n {
@@ -72,7 +72,7 @@ func (w world) fill(n int, content func(int) string) {
 }
 
 // recalled is the contents that a query gives, in their order.
-func (w world) recalled(query string, limit int) []string {
+func (w fixture) recalled(query string, limit int) []string {
 	w.t.Helper()
 	found, err := w.Recall(w.t.Context(), query, limit)
 	if err != nil {
@@ -90,7 +90,7 @@ func contents(all []Memory) []string {
 }
 
 // all is every memory, the oldest first.
-func (w world) all() []Memory {
+func (w fixture) all() []Memory {
 	w.t.Helper()
 	var all []Memory
 	if err := w.Oldest(w.t.Context(), func(m Memory) error { all = append(all, m); return nil }); err != nil {

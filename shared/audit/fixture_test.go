@@ -12,9 +12,9 @@ import (
 	"github.com/multiollama/mcp-server/shared/audit"
 )
 
-// world is a log of 35 events: 1–10, 11–20 and 21–30 in rotated files, 31–35 in
+// fixture is a log of 35 events: 1–10, 11–20 and 21–30 in rotated files, 31–35 in
 // the current one.
-type world struct {
+type fixture struct {
 	t   *testing.T
 	dir string
 	log string
@@ -26,15 +26,15 @@ const (
 	fileSize = 14_000 // ten lines of some 1,330 bytes, not eleven
 )
 
-func newWorld(t *testing.T) world {
+func newFixture(t *testing.T) fixture {
 	t.Helper()
 	dir := t.TempDir()
-	w := world{t, dir, filepath.Join(dir, "x.jsonl")}
+	w := fixture{t, dir, filepath.Join(dir, "x.jsonl")}
 	w.record(worldEnd)
 	return w
 }
 
-func (w world) record(n int) {
+func (w fixture) record(n int) {
 	w.t.Helper()
 	l := open(w.t, w.log, audit.Options{MaxBytes: fileSize, Clock: fixedClock})
 	for range n {
@@ -43,12 +43,12 @@ func (w world) record(n int) {
 }
 
 // lines of a file, each with its newline.
-func (w world) lines(name string) [][]byte {
+func (w fixture) lines(name string) [][]byte {
 	w.t.Helper()
 	return slices.Collect(bytes.Lines(w.read(name)))
 }
 
-func (w world) read(name string) []byte {
+func (w fixture) read(name string) []byte {
 	w.t.Helper()
 	b, err := os.ReadFile(filepath.Join(w.dir, name))
 	if err != nil {
@@ -57,21 +57,21 @@ func (w world) read(name string) []byte {
 	return b
 }
 
-func (w world) write(name string, lines ...[]byte) {
+func (w fixture) write(name string, lines ...[]byte) {
 	w.t.Helper()
 	if err := os.WriteFile(filepath.Join(w.dir, name), slices.Concat(lines...), 0o600); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w world) remove(name string) {
+func (w fixture) remove(name string) {
 	w.t.Helper()
 	if err := os.Remove(filepath.Join(w.dir, name)); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w world) rename(from, to string) {
+func (w fixture) rename(from, to string) {
 	w.t.Helper()
 	if err := os.Rename(filepath.Join(w.dir, from), filepath.Join(w.dir, to)); err != nil {
 		w.t.Fatal(err)
@@ -79,7 +79,7 @@ func (w world) rename(from, to string) {
 }
 
 // everything in the directory, by name.
-func (w world) everything() string {
+func (w fixture) everything() string {
 	w.t.Helper()
 	entries, err := os.ReadDir(w.dir)
 	if err != nil {
@@ -92,7 +92,7 @@ func (w world) everything() string {
 	return all.String()
 }
 
-func (w world) names() []string {
+func (w fixture) names() []string {
 	w.t.Helper()
 	entries, err := os.ReadDir(w.dir)
 	if err != nil {

@@ -22,14 +22,14 @@ import (
 // secret is the content of every file outside; seeing it is an escape.
 const secret = "SECRET"
 
-// world builds a tree in a fresh directory and returns it, free of links. Entries:
+// fixture builds a tree in a fresh directory and returns it, free of links. Entries:
 //
 //	a/b/       a directory
 //	a/f        a file that holds its own path, or secret where out/ is in the path
 //	l => t     a symbolic link; BASE/ in t is the fresh directory
 //	p |        a FIFO without a writer
 //	s =        a socket
-func world(t testing.TB, entries ...string) string {
+func fixture(t testing.TB, entries ...string) string {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

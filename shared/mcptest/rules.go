@@ -7,37 +7,37 @@ const (
 	Shared = Ours + "/shared"
 )
 
-// What more than one room is kept from.
+// What several packages may not import.
 const (
 	mcpGo   = "github.com/mark3labs/mcp-go/..."
 	logging = "log/..."
 )
 
-// The rooms every server has. Each function is the rule of one of them; Room
-// names the files, so that a server says what it has and not what is forbidden.
+// The parts that every server has. Each function is the rule of one of them; a server passes the files, so that it says
+// what it has and not what is forbidden.
 
 // Connects is main.go's: it ties the parts together and decides nothing.
-func Connects(room string) Rule {
+func Connects(files string) Rule {
 	return Rule{
-		Room:    room,
+		Files:   files,
 		Never:   []string{"os/exec", "net/...", "encoding/json", mcpGo, Shared + "/replace"},
 		Because: "main only connects: arguments, environment, standard streams, exit code; deciding about a request belongs to an operation",
 	}
 }
 
 // Tables is tools.go's: which names, which handlers.
-func Tables(room string) Rule {
+func Tables(files string) Rule {
 	return Rule{
-		Room:    room,
+		Files:   files,
 		Never:   []string{"os/...", "net/...", "encoding/json", "regexp", mcpGo, logging},
 		Because: "tools.go is the table of what is offered; logic belongs to an operation's file",
 	}
 }
 
 // Operations is the rule of the files that hold one operation each.
-func Operations(room string, except ...string) Rule {
+func Operations(files string, except ...string) Rule {
 	return Rule{
-		Room:    room,
+		Files:   files,
 		Except:  append([]string{"main.go", "tools.go"}, except...),
 		Never:   []string{"os/...", "net/...", "io/ioutil", "syscall", "unsafe", "encoding/json", mcpGo, logging, Shared + "/hosts"},
 		Because: "an operation reaches files only through confine, and knows nothing of the protocol, JSON, logs or hosts",
@@ -45,9 +45,9 @@ func Operations(room string, except ...string) Rule {
 }
 
 // Pure is the rule of packages that touch memory only.
-func Pure(room string) Rule {
+func Pure(files string) Rule {
 	return Rule{
-		Room: room,
+		Files: files,
 		Never: []string{
 			"os/...", "net/...", "syscall", "unsafe", "time", "golang.org/x/sys/...",
 			mcpGo, logging, Shared + "/confine", Shared + "/toolkit",
@@ -59,9 +59,9 @@ func Pure(room string) Rule {
 
 // ReadOnly is the rule of a server that cannot write: the code that changes
 // files for a client is not in its binary.
-func ReadOnly(room string) Rule {
+func ReadOnly(files string) Rule {
 	return Rule{
-		Room:    room,
+		Files:   files,
 		Deep:    true,
 		Never:   []string{Shared + "/replace", "plugin"},
 		Because: "a server that grants reading has no code path that changes a file",
@@ -69,9 +69,9 @@ func ReadOnly(room string) Rule {
 }
 
 // Untested is the rule that keeps test code out of programs.
-func Untested(room string) Rule {
+func Untested(files string) Rule {
 	return Rule{
-		Room:    room,
+		Files:   files,
 		Deep:    true,
 		Never:   []string{Shared + "/mcptest", "testing", "github.com/rogpeppe/go-internal/..."},
 		Because: "mcptest is for tests; a program that imports it ships a test client",

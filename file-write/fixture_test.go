@@ -16,19 +16,19 @@ import (
 	"github.com/multiollama/mcp-server/shared/replace"
 )
 
-// world is a writer on a literal world (see mcptest.Tree), and the world's directory.
-type world struct {
+// fixture is a writer on a literal fixture (see mcptest.Tree), and the fixture's directory.
+type fixture struct {
 	*writer
 	t   *testing.T
 	dir string
 }
 
-func newWorld(t *testing.T, entries ...string) world {
+func newFixture(t *testing.T, entries ...string) fixture {
 	t.Helper()
 	return worldWith(t, confine.Options{}, nil, nil, entries...)
 }
 
-func worldWith(t *testing.T, o confine.Options, mime, open []string, entries ...string) world {
+func worldWith(t *testing.T, o confine.Options, mime, open []string, entries ...string) fixture {
 	t.Helper()
 	dir := mcptest.Tree(t, entries...)
 	roots, err := confine.Open([]string{dir}, o)
@@ -45,11 +45,11 @@ func worldWith(t *testing.T, o confine.Options, mime, open []string, entries ...
 	if err != nil {
 		t.Fatal(err)
 	}
-	return world{&writer{scope: confine.NewScope(roots, nil), files: replace.New(g.rules()), past: past, guards: g}, t, dir}
+	return fixture{&writer{scope: confine.NewScope(roots, nil), files: replace.New(g.rules()), past: past, guards: g}, t, dir}
 }
 
 // holds checks what a file holds, or that it is not there: content "<none>".
-func (w world) holds(what, name, content string) {
+func (w fixture) holds(what, name, content string) {
 	w.t.Helper()
 	b, err := os.ReadFile(filepath.Join(w.dir, name))
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
@@ -60,8 +60,8 @@ func (w world) holds(what, name, content string) {
 	}
 }
 
-// names are all paths beneath the world's directory, a space between them.
-func (w world) names() string {
+// names are all paths beneath the fixture's directory, a space between them.
+func (w fixture) names() string {
 	var names []string
 	err := filepath.WalkDir(w.dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || path == w.dir {
@@ -92,6 +92,6 @@ func is(t *testing.T, what string, err, want error) {
 var noLinks = confine.Options{}
 
 // stricter is a writer on the same files and history to which nothing was opened.
-func (w world) stricter() *writer {
+func (w fixture) stricter() *writer {
 	return &writer{scope: w.scope, files: replace.New(guards{}.rules()), past: w.past}
 }

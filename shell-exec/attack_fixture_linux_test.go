@@ -22,13 +22,13 @@ import (
 	"github.com/multiollama/mcp-server/shared/mcptest"
 )
 
-// siege is a small world around a workspace: everything in it that a command could reach and must not.
+// siege is a small fixture around a workspace: everything in it that a command could reach and must not.
 type siege struct {
 	t             *testing.T
 	home, ws, out string // the workspace is in the home directory
 	state         string
 	program       string            // that attacks
-	number        string            // in every secret of this world
+	number        string            // in every secret of this fixture
 	leaks         map[string]string // what is told by each secret
 	key           int               // of objects of System V
 	objects       [3]int            // a segment, semaphores, a queue
@@ -166,7 +166,7 @@ func (s *siege) share() {
 	copy(s.segment, s.secret("segment", "shared memory of a stranger"))
 }
 
-// shared adds the state of these objects, and what else has a key of this world.
+// shared adds the state of these objects, and what else has a key of this fixture.
 func (s *siege) shared(f facts) {
 	value, _, _ := unix.Syscall(unix.SYS_SEMCTL, uintptr(s.objects[1]), 0, 12)
 	f.add("shared segment", "%q", s.segment[60])
@@ -387,7 +387,7 @@ func (s *siege) harm(heard string) (out []string) {
 	return slices.Compact(out)
 }
 
-// expand puts this world into a line.
+// expand puts this fixture into a line.
 func (s *siege) expand(line string) string {
 	return strings.NewReplacer("$OUT", s.out, "$HOME", s.home, "$KEY", strconv.Itoa(s.key), "$NUMBER", s.number, "$T", s.pids()).Replace(line)
 }

@@ -79,7 +79,7 @@ func TestWhatAShellRunsWasJudged(t *testing.T) {
 	} {
 		t.Run(argv[0], func(t *testing.T) {
 			t.Parallel()
-			law(t, rand.New(rand.NewPCG(uint64(seed), 1)), 80, argv...)
+			property(t, rand.New(rand.NewPCG(uint64(seed), 1)), 80, argv...)
 		})
 	}
 }
@@ -112,8 +112,8 @@ func ran(t *testing.T, file string, zsh bool) []string {
 	return lines
 }
 
-func law(t *testing.T, r *rand.Rand, inputs int, argv ...string) {
-	w := newWorld(t)
+func property(t *testing.T, r *rand.Rand, inputs int, argv ...string) {
+	w := newFixture(t)
 	q := w.request(argv...)
 	history := filepath.Join(w.dir, "history")
 	q.Command.Env = slices.DeleteFunc(q.Command.Env, func(e string) bool { return e == "HISTFILE=" })

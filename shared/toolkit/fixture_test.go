@@ -81,8 +81,8 @@ func misbehave(ctx context.Context, in breakIn) (breakOut, error) {
 	return breakOut(in), nil
 }
 
-// world is a server with what it wrote to its log.
-type world struct {
+// fixture is a server with what it wrote to its log.
+type fixture struct {
 	*Server
 	log    *recorder
 	stored []string // by the store tool
@@ -110,9 +110,9 @@ func (r *recorder) all() []audit.Event {
 	return append([]audit.Event(nil), r.events...)
 }
 
-func newWorld(t testing.TB, change func(*Config)) *world {
+func newFixture(t testing.TB, change func(*Config)) *fixture {
 	t.Helper()
-	w := &world{log: &recorder{}}
+	w := &fixture{log: &recorder{}}
 	store := func(_ context.Context, in storeIn) (storeOut, error) {
 		w.stored = append(w.stored, in.Content)
 		return storeOut{len(in.Content)}, nil
@@ -148,7 +148,7 @@ type answer struct {
 	} `json:"error"`
 }
 
-func (w *world) send(t testing.TB, ctx context.Context, line string) answer {
+func (w *fixture) send(t testing.TB, ctx context.Context, line string) answer {
 	t.Helper()
 	raw, err := json.Marshal(w.HandleMessage(ctx, json.RawMessage(line)))
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/multiollama/mcp-server/shell-exec/internal/sandbox"
 )
 
-// world is sessions in the real sandbox, and a directory to work in.
-type world struct {
+// fixture is sessions in the real sandbox, and a directory to work in.
+type fixture struct {
 	*Sessions
 	t     testing.TB
 	dir   string
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func newWorld(t testing.TB, change ...func(*Config)) *world {
+func newFixture(t testing.TB, change ...func(*Config)) *fixture {
 	t.Helper()
 	box, err := sandbox.New(sandbox.Options{Mode: sandbox.Auto, Level: 1, Home: t.TempDir()})
 	must(t, err)
@@ -46,7 +46,7 @@ func newWorld(t testing.TB, change ...func(*Config)) *world {
 	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
-	w := &world{Sessions: New(c), t: t, dir: dir, store: store, rules: sandbox.Rules{Write: []*confine.Grant{mcptest.Grant(dir)}}}
+	w := &fixture{Sessions: New(c), t: t, dir: dir, store: store, rules: sandbox.Rules{Write: []*confine.Grant{mcptest.Grant(dir)}}}
 	t.Cleanup(func() { must(t, w.CloseAll()) })
 	return w
 }
@@ -75,7 +75,7 @@ func need(t testing.TB, name string) string {
 	return path
 }
 
-func (w *world) request(argv ...string) Request {
+func (w *fixture) request(argv ...string) Request {
 	w.t.Helper()
 	return Request{Text: strings.Join(argv, " "), Name: filepath.Base(argv[0]), Command: sandbox.Command{
 		Path: need(w.t, argv[0]), Args: argv, Dir: w.dir, Rules: w.rules,
@@ -83,7 +83,7 @@ func (w *world) request(argv ...string) Request {
 }
 
 // open starts a program in a terminal.
-func (w *world) open(argv ...string) Info {
+func (w *fixture) open(argv ...string) Info {
 	w.t.Helper()
 	i, err := w.Create(w.t.Context(), w.request(argv...))
 	must(w.t, err)
@@ -91,7 +91,7 @@ func (w *world) open(argv ...string) Info {
 }
 
 // shell starts a shell and waits for its prompt.
-func (w *world) shell(kind string) Info {
+func (w *fixture) shell(kind string) Info {
 	w.t.Helper()
 	argv, err := ShellCommand(kind)
 	must(w.t, err)
@@ -106,7 +106,7 @@ func (w *world) shell(kind string) Info {
 func allow(Pending) (Verdict, error) { return Verdict{Complete: true}, nil }
 
 // send types something, which everybody allows.
-func (w *world) send(in Input) Sent {
+func (w *fixture) send(in Input) Sent {
 	w.t.Helper()
 	if in.Judge == nil {
 		in.Judge = allow
@@ -116,13 +116,13 @@ func (w *world) send(in Input) Sent {
 	return s
 }
 
-func (w *world) enter(id, text string) {
+func (w *fixture) enter(id, text string) {
 	w.t.Helper()
 	w.send(Input{ID: id, Text: text, Execute: true})
 }
 
 // until waits for something, which must come.
-func (w *world) until(id string, wait WaitFor) Output {
+func (w *fixture) until(id string, wait WaitFor) Output {
 	w.t.Helper()
 	wait.Deadline = 30 * time.Second
 	o, err := w.Output(w.t.Context(), Query{ID: id, Screen: true, Foreground: true, Wait: &wait})
@@ -140,7 +140,7 @@ func (w *world) until(id string, wait WaitFor) Output {
 	return o
 }
 
-func (w *world) screen(id string) string {
+func (w *fixture) screen(id string) string {
 	w.t.Helper()
 	o, err := w.Output(context.Background(), Query{ID: id, Screen: true})
 	must(w.t, err)
@@ -157,8 +157,8 @@ func eventually(holds func() bool) bool {
 	return false
 }
 
-// write makes a file in the world.
-func (w *world) write(name, text string) {
+// write makes a file in the fixture.
+func (w *fixture) write(name, text string) {
 	w.t.Helper()
 	must(w.t, os.WriteFile(filepath.Join(w.dir, name), []byte(text), 0o700))
 }

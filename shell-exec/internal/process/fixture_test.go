@@ -156,8 +156,8 @@ func marked(entry string) []int {
 	return pids
 }
 
-// world is a runner, its directories, and a variable by which everything it starts is known.
-type world struct {
+// fixture is a runner, its directories, and a variable by which everything it starts is known.
+type fixture struct {
 	t      *testing.T
 	dir    string
 	grant  *confine.Grant // dir
@@ -167,10 +167,10 @@ type world struct {
 	*process.Runner
 }
 
-func newWorld(t *testing.T, change ...func(*process.Config)) *world {
+func newFixture(t *testing.T, change ...func(*process.Config)) *fixture {
 	t.Helper()
 	dir := t.TempDir()
-	w := &world{t: t, dir: dir, grant: mcptest.Grant(dir), mark: "PROCESS_TEST_WORLD=" + rand.Text()}
+	w := &fixture{t: t, dir: dir, grant: mcptest.Grant(dir), mark: "PROCESS_TEST_WORLD=" + rand.Text()}
 	jobs, stored := filepath.Join(w.dir, "jobs"), filepath.Join(w.dir, "stored")
 	var err error
 	w.store, err = output.Open(stored, "p", output.Limits{}, time.Now)
@@ -208,7 +208,7 @@ func self(t *testing.T) string {
 }
 
 // sh is a request to run a script; each change is one wish more.
-func (w *world) sh(script string, m process.Mode, change ...func(*process.Request)) process.Request {
+func (w *fixture) sh(script string, m process.Mode, change ...func(*process.Request)) process.Request {
 	q := process.Request{Text: script, Mode: m, Command: sandbox.Command{
 		Path: "/bin/sh", Args: []string{"sh", "-c", script}, Dir: w.dir, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir, w.mark},
 		Rules: sandbox.Rules{Write: []*confine.Grant{w.grant}}}}
@@ -218,18 +218,18 @@ func (w *world) sh(script string, m process.Mode, change ...func(*process.Reques
 	return q
 }
 
-func (w *world) run(script string, m process.Mode, change ...func(*process.Request)) process.Result {
+func (w *fixture) run(script string, m process.Mode, change ...func(*process.Request)) process.Result {
 	w.t.Helper()
 	r, err := w.Run(w.t.Context(), w.sh(script, m, change...))
 	must(w.t, err)
 	return r
 }
 
-// alive is how many processes of this world there are.
-func (w *world) alive() int { return len(marked("\x00" + w.mark)) }
+// alive is how many processes of this fixture there are.
+func (w *fixture) alive() int { return len(marked("\x00" + w.mark)) }
 
 // stays until so many processes are alive, or a long time passed.
-func (w *world) until(n int) {
+func (w *fixture) until(n int) {
 	w.t.Helper()
 	if !eventually(func() bool { return w.alive() == n }) {
 		w.t.Fatalf("%d processes are alive, not %d", w.alive(), n)
@@ -237,7 +237,7 @@ func (w *world) until(n int) {
 }
 
 // stored is all that the store has of an output.
-func (w *world) stored(r process.Record) string {
+func (w *fixture) stored(r process.Record) string {
 	w.t.Helper()
 	must(w.t, w.Stored(w.t.Context()))
 	var all strings.Builder

@@ -20,21 +20,21 @@ func TestMain(m *testing.M) { mcptest.Children(m, children) }
 
 var children = map[string]func(args []string) error{}
 
-// world is a store with a clock that goes on only when told.
-type world struct {
+// fixture is a store with a clock that goes on only when told.
+type fixture struct {
 	*testing.T
 	dir string
 	now time.Time
 }
 
-func newWorld(t *testing.T) *world {
-	return &world{t, filepath.Join(t.TempDir(), "state", "outputs"), time.Date(2026, 7, 28, 12, 0, 0, 0, time.UTC)}
+func newFixture(t *testing.T) *fixture {
+	return &fixture{t, filepath.Join(t.TempDir(), "state", "outputs"), time.Date(2026, 7, 28, 12, 0, 0, 0, time.UTC)}
 }
 
-func (w *world) open(l output.Limits) *output.Store { return w.of("p", l) }
+func (w *fixture) open(l output.Limits) *output.Store { return w.of("p", l) }
 
 // of is the store as a server of a project has it.
-func (w *world) of(project string, l output.Limits) *output.Store {
+func (w *fixture) of(project string, l output.Limits) *output.Store {
 	w.Helper()
 	s, err := output.Open(w.dir, project, l, func() time.Time { return w.now })
 	if err != nil {
@@ -44,7 +44,7 @@ func (w *world) of(project string, l output.Limits) *output.Store {
 	return s
 }
 
-func (w *world) begin(s *output.Store, name string) *output.Run {
+func (w *fixture) begin(s *output.Store, name string) *output.Run {
 	w.Helper()
 	r, err := s.Begin(context.Background(), output.About{ExecutionID: "exec-" + name, Name: name})
 	if err != nil {
@@ -54,14 +54,14 @@ func (w *world) begin(s *output.Store, name string) *output.Run {
 	return r
 }
 
-func (w *world) write(r *output.Run, t output.Type, text string) {
+func (w *fixture) write(r *output.Run, t output.Type, text string) {
 	w.Helper()
 	if n, err := r.Writer(t).Write([]byte(text)); n != len(text) || err != nil {
 		w.Fatalf("%d bytes of %d were taken: %v", n, len(text), err)
 	}
 }
 
-func (w *world) end(r *output.Run) {
+func (w *fixture) end(r *output.Run) {
 	w.Helper()
 	if err := r.End(); err != nil {
 		w.Fatal(err)
@@ -69,7 +69,7 @@ func (w *world) end(r *output.Run) {
 }
 
 // ran is a run that wrote to Stdout, and ended one second after the one before.
-func (w *world) ran(s *output.Store, name, text string) *output.Run {
+func (w *fixture) ran(s *output.Store, name, text string) *output.Run {
 	w.Helper()
 	w.now = w.now.Add(time.Second)
 	r := w.begin(s, name)
@@ -79,8 +79,8 @@ func (w *world) ran(s *output.Store, name, text string) *output.Run {
 	return r
 }
 
-// age gives the files of a run the times of the world's clock.
-func (w *world) age(r *output.Run) {
+// age gives the files of a run the times of the fixture's clock.
+func (w *fixture) age(r *output.Run) {
 	for _, name := range w.files() {
 		if strings.HasPrefix(name, "p/"+r.ID()) {
 			if err := os.Chtimes(filepath.Join(w.dir, name), w.now, w.now); err != nil {
@@ -91,7 +91,7 @@ func (w *world) age(r *output.Run) {
 }
 
 // all is an output read from its beginning to its end, by pages.
-func (w *world) all(s *output.Store, id string, size int, e output.Encoding) string {
+func (w *fixture) all(s *output.Store, id string, size int, e output.Encoding) string {
 	w.Helper()
 	var raw []byte
 	for at := int64(0); ; {
@@ -109,10 +109,10 @@ func (w *world) all(s *output.Store, id string, size int, e output.Encoding) str
 	}
 }
 
-func (w *world) read(s *output.Store, id string) string { return w.all(s, id, 0, "") }
+func (w *fixture) read(s *output.Store, id string) string { return w.all(s, id, 0, "") }
 
 // names is what is listed, in one line.
-func (w *world) names(s *output.Store, f output.Filter) string {
+func (w *fixture) names(s *output.Store, f output.Filter) string {
 	w.Helper()
 	all, _, err := s.List(f)
 	if err != nil {
@@ -126,7 +126,7 @@ func (w *world) names(s *output.Store, f output.Filter) string {
 }
 
 // info is the listed output with this id.
-func (w *world) info(s *output.Store, id string) output.Info {
+func (w *fixture) info(s *output.Store, id string) output.Info {
 	w.Helper()
 	all, _, err := s.List(output.Filter{})
 	if err != nil {
@@ -140,7 +140,7 @@ func (w *world) info(s *output.Store, id string) output.Info {
 }
 
 // files are the names of all files of the store, with the project's directory.
-func (w *world) files() []string {
+func (w *fixture) files() []string {
 	w.Helper()
 	var names []string
 	err := fs.WalkDir(os.DirFS(w.dir), ".", func(name string, e fs.DirEntry, err error) error {

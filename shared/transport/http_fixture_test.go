@@ -24,8 +24,8 @@ import (
 // secret is a token that is long enough.
 const secret = "0123456789abcdef0123456789abcdef"
 
-// world is a server on a port of its own.
-type world struct {
+// fixture is a server on a port of its own.
+type fixture struct {
 	t        testing.TB
 	listener *HTTPListener
 	events   *events
@@ -103,8 +103,8 @@ func (e *events) last(t testing.TB) audit.Event {
 	return e.all[len(e.all)-1]
 }
 
-// serve starts a world. It is stopped at the end of the test, and has to end by itself.
-func serve(t testing.TB, s HTTPSettings, o HTTPOptions, rate toolkit.Rate) *world {
+// serve starts a fixture. It is stopped at the end of the test, and has to end by itself.
+func serve(t testing.TB, s HTTPSettings, o HTTPOptions, rate toolkit.Rate) *fixture {
 	t.Helper()
 	if s.Listen == "" {
 		s.Listen = "127.0.0.1:0"
@@ -114,7 +114,7 @@ func serve(t testing.TB, s HTTPSettings, o HTTPOptions, rate toolkit.Rate) *worl
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, listener: listener, events: &events{}, stop: stop, ended: make(chan error, 1),
+	w := &fixture{t: t, listener: listener, events: &events{}, stop: stop, ended: make(chan error, 1),
 		hooks: &hooks{began: make(chan struct{}, 64), ended: make(chan error, 64), free: make(chan struct{})}}
 	clock := time.Now()
 	ticks := func() time.Time { clock = clock.Add(time.Second); return clock } // each step of progress is worth telling
@@ -133,7 +133,7 @@ func serve(t testing.TB, s HTTPSettings, o HTTPOptions, rate toolkit.Rate) *worl
 	return w
 }
 
-func (w *world) end() {
+func (w *fixture) end() {
 	w.stop()
 	select {
 	case err := <-w.ended:
@@ -149,7 +149,7 @@ func (w *world) end() {
 	}
 }
 
-func (w *world) addr() string { return w.listener.listener.Addr().String() }
+func (w *fixture) addr() string { return w.listener.listener.Addr().String() }
 
 // tokenFile is a file with these lines.
 func tokenFile(t testing.TB, lines ...string) string {
@@ -162,7 +162,7 @@ func tokenFile(t testing.TB, lines ...string) string {
 }
 
 // raw sends bytes as they are and reads one answer.
-func (w *world) raw(text string) (*http.Response, string) {
+func (w *fixture) raw(text string) (*http.Response, string) {
 	w.t.Helper()
 	conn, err := net.Dial("tcp", w.addr())
 	if err != nil {
@@ -205,7 +205,7 @@ func modernHead(method, name string) map[string]string {
 }
 
 // post sends a message and gives the answer.
-func (w *world) post(ctx context.Context, body string, headers map[string]string) (*http.Response, string) {
+func (w *fixture) post(ctx context.Context, body string, headers map[string]string) (*http.Response, string) {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.listener.URL(), bytes.NewReader([]byte(body)))
 	if err != nil {

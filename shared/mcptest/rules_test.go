@@ -10,39 +10,39 @@ import (
 	"testing"
 )
 
-// The rooms of the shared module, one rule a line, and why.
-func TestEveryRoomTouchesOnlyWhatItMay(t *testing.T) {
+// The packages of the shared module, one rule a line, and why.
+func TestPackagesImportOnlyWhatTheyMay(t *testing.T) {
 	rules := []Rule{
-		{Room: "fault/*.go", Never: []string{Ours + "/..."},
+		{Files: "fault/*.go", Never: []string{Ours + "/..."},
 			Because: "fault is beneath everything, and imports nothing of ours"},
-		{Room: "glob/*.go", Never: []string{"os/...", "path/filepath", "time", "sync/...", mcpGo}, Alone: true,
+		{Files: "glob/*.go", Never: []string{"os/...", "path/filepath", "time", "sync/...", mcpGo}, Alone: true,
 			Because: "a pattern is matched in memory and in linear time"},
 		Pure("text/*.go"), Pure("jsonx/*.go"),
-		{Room: "flock/*.go", Never: []string{"os/exec", "net/...", "io/...", "encoding/...", "path/...", "sync/...", mcpGo, logging, Shared + "/confine", Shared + "/toolkit", Shared + "/audit"}, Alone: true,
+		{Files: "flock/*.go", Never: []string{"os/exec", "net/...", "io/...", "encoding/...", "path/...", "sync/...", mcpGo, logging, Shared + "/confine", Shared + "/toolkit", Shared + "/audit"}, Alone: true,
 			Because: "flock locks files that others opened, and knows neither their names nor their contents"},
-		{Room: "confine/*.go", Never: []string{"os/exec", "net/http", "encoding/json", mcpGo, logging, Shared + "/toolkit", Shared + "/audit", Shared + "/text"},
+		{Files: "confine/*.go", Never: []string{"os/exec", "net/http", "encoding/json", mcpGo, logging, Shared + "/toolkit", Shared + "/audit", Shared + "/text"},
 			Because: "confine opens names beneath the allowed directories and touches nothing else"},
-		{Room: "replace/*.go", Never: []string{"os/exec", "net/...", "encoding/json", "path/filepath", mcpGo, logging, Shared + "/toolkit", Shared + "/audit", Shared + "/text", Shared + "/settings"},
+		{Files: "replace/*.go", Never: []string{"os/exec", "net/...", "encoding/json", "path/filepath", mcpGo, logging, Shared + "/toolkit", Shared + "/audit", Shared + "/text", Shared + "/settings"},
 			Because: "replace changes entries of directories that confine has opened, and knows no path of its own"},
-		{Room: "restrict/*.go", Never: []string{"encoding/json", mcpGo, logging, Shared + "/confine", Shared + "/toolkit"},
+		{Files: "restrict/*.go", Never: []string{"encoding/json", mcpGo, logging, Shared + "/confine", Shared + "/toolkit"},
 			Because: "restrict gives up rights of the process and decides nothing"},
-		{Room: "restrict/filter*.go restrict/calls*.go", Never: []string{"os/...", "net/...", "time", mcpGo, logging, Ours + "/..."},
+		{Files: "restrict/filter*.go restrict/calls*.go", Never: []string{"os/...", "net/...", "time", mcpGo, logging, Ours + "/..."},
 			Because: "filters are assembled for others, who decide what they forbid"},
-		{Room: "audit/*.go", Never: []string{"os/exec", "net/...", mcpGo, Shared + "/toolkit", Shared + "/confine"},
+		{Files: "audit/*.go", Never: []string{"os/exec", "net/...", mcpGo, Shared + "/toolkit", Shared + "/confine"},
 			Because: "audit writes down what it is told and knows no protocol"},
-		{Room: "toolkit/*.go", Except: []string{"server.go"} /* asks for its process id */, Never: []string{"os/...", "syscall", Shared + "/confine", Shared + "/transport", Shared + "/command"},
+		{Files: "toolkit/*.go", Except: []string{"server.go"} /* asks for its process id */, Never: []string{"os/...", "syscall", Shared + "/confine", Shared + "/transport", Shared + "/command"},
 			Because: "toolkit deals in requests and results; files and processes belong to operations"},
-		{Room: "transport/rpc*.go", Never: []string{"os/...", "io/...", "net/...", "time", logging},
+		{Files: "transport/rpc*.go", Never: []string{"os/...", "io/...", "net/...", "time", logging},
 			Because: "the rpc files read and write messages in memory; the others carry them"},
-		{Room: "transport/stdio*.go", Never: []string{"net/..."},
+		{Files: "transport/stdio*.go", Never: []string{"net/..."},
 			Because: "the stdio files carry messages over the streams they are given"},
-		{Room: "transport/*.go", Never: []string{"os/exec", Shared + "/confine", Shared + "/audit", Shared + "/toolkit"},
+		{Files: "transport/*.go", Never: []string{"os/exec", Shared + "/confine", Shared + "/audit", Shared + "/toolkit"},
 			Because: "transport lets messages in or refuses them; what they mean, and what becomes of them, is for the handler"},
-		{Room: "telemetry/*.go", Never: []string{"os/exec", Shared + "/confine", Shared + "/audit", Shared + "/settings", Shared + "/command"},
+		{Files: "telemetry/*.go", Never: []string{"os/exec", Shared + "/confine", Shared + "/audit", Shared + "/settings", Shared + "/command"},
 			Because: "telemetry tells of calls what it is handed by the toolkit, and sees neither events nor files of clients"},
-		{Room: "settings/*.go", Never: []string{"os/exec", "net/...", mcpGo, Shared + "/toolkit", Shared + "/confine"},
+		{Files: "settings/*.go", Never: []string{"os/exec", "net/...", mcpGo, Shared + "/toolkit", Shared + "/confine"},
 			Because: "settings turn flags, environment and file into values; using them belongs to others"},
-		{Room: "fault/*.go glob/*.go text/*.go confine/*.go replace/*.go restrict/*.go flock/*.go audit/*.go settings/*.go command/*.go mcptest/*.go",
+		{Files: "fault/*.go glob/*.go text/*.go confine/*.go replace/*.go restrict/*.go flock/*.go audit/*.go settings/*.go command/*.go mcptest/*.go",
 			Except:  []string{"call.go"}, // of command: it prints a result, which has mcp-go's type
 			Never:   []string{mcpGo},
 			Because: "only toolkit and the transports know the protocol's library"},
@@ -54,7 +54,7 @@ func TestEveryRoomTouchesOnlyWhatItMay(t *testing.T) {
 // Package confine lends descriptors of directories, with which anything can be changed
 // in them, through a few methods only: to package replace, and of the allowed
 // directories as a whole to the sandbox, which gives them to the kernel.
-func TestDescriptorsOfDirectoriesAreLentToOneRoomEach(t *testing.T) {
+func TestDescriptorsOfDirectoriesAreLentToOnePackageEach(t *testing.T) {
 	shared, err := moduleRoot()
 	if err != nil {
 		t.Fatal(err)
@@ -65,11 +65,11 @@ func TestDescriptorsOfDirectoriesAreLentToOneRoomEach(t *testing.T) {
 	}
 	used := map[string]bool{}
 	for _, file := range programFiles(t, filepath.Dir(shared)) {
-		room, path := filepath.ToSlash(filepath.Dir(file)), filepath.Join(filepath.Dir(shared), file)
+		dir, path := filepath.ToSlash(filepath.Dir(file)), filepath.Join(filepath.Dir(shared), file)
 		for owner, methods := range lent {
 			switch {
-			case room == "shared/confine" || !uses(t, path, methods...):
-			case room == owner:
+			case dir == "shared/confine" || !uses(t, path, methods...):
+			case dir == owner:
 				used[owner] = true
 			default:
 				t.Errorf("%s takes a descriptor of a directory from confine: %q are for %s", file, methods, owner)

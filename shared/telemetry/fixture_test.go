@@ -34,21 +34,21 @@ func greet(_ context.Context, in greetIn) (greetOut, error) {
 	return greetOut{"hello " + in.Name}, nil
 }
 
-// world is a server that tells a collector of its calls.
-type world struct {
+// fixture is a server that tells a collector of its calls.
+type fixture struct {
 	server    *toolkit.Server
 	telemetry *telemetry.Telemetry
 	log       *mcptest.Buffer // what was logged
 }
 
-func newWorld(t testing.TB, endpoint string) world {
+func newFixture(t testing.TB, endpoint string) fixture {
 	t.Helper()
 	to, err := telemetry.CollectorAt(endpoint, "")
 	must(t, err)
 	log := &mcptest.Buffer{}
 	told, err := telemetry.Open(to, telemetry.Options{Server: "greeter", Version: "1.2.3", Transport: "pipe", Log: slog.New(slog.NewTextHandler(log, nil))})
 	must(t, err)
-	return world{greeter(t, told), told, log}
+	return fixture{greeter(t, told), told, log}
 }
 
 // greeter is a server whose calls tracing follows; nil: nobody does.
@@ -72,7 +72,7 @@ func must(t testing.TB, err error) {
 }
 
 // send hands a message to the server, with the headers of the request that brought it.
-func (w world) send(message string, headers http.Header) {
+func (w fixture) send(message string, headers http.Header) {
 	w.server.HandleMessage(w.telemetry.Extract(context.Background(), headers), json.RawMessage(message))
 }
 
@@ -83,7 +83,7 @@ func call(tool, name, meta string) string {
 }
 
 // told closes the server's telemetry and is what the collector got.
-func (w world) told(t *testing.T, c *mcptest.Collector) []mcptest.Span {
+func (w fixture) told(t *testing.T, c *mcptest.Collector) []mcptest.Span {
 	t.Helper()
 	must(t, w.telemetry.Close())
 	return c.Spans(t)

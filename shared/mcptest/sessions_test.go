@@ -14,7 +14,7 @@ const call = `> {"id":1,"method":"tools/call","params":{"name":"NAME","arguments
 
 func calls(tool string) string { return strings.ReplaceAll(call, "NAME", tool) }
 
-// told plays a session in a story of its own.
+// told plays a session in a session of its own.
 func told(t *testing.T, wire string, varying ...Varying) (string, error) {
 	t.Helper()
 	story := txtar.Parse([]byte("-- wire --\n$ fake\n" + wire))

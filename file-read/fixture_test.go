@@ -9,7 +9,7 @@ import (
 	"github.com/multiollama/mcp-server/shared/mcptest"
 )
 
-// readerOf is a reader of a literal world (see mcptest.Tree) and the world's path.
+// readerOf is a reader of a literal fixture (see mcptest.Tree) and the fixture's path.
 func readerOf(t *testing.T, entries ...string) (*reader, string) {
 	t.Helper()
 	dir := mcptest.Tree(t, entries...)
