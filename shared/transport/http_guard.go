@@ -20,7 +20,7 @@ func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.paced(w) // also a body that nobody reads
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-HTTPOptions", "nosniff")
+	h.Set("X-Content-Type-Options", "nosniff")
 	if r.URL.Path == healthPath {
 		// A load balancer has no token and may know the server by any name.
 		text, status := "ok\n", http.StatusOK

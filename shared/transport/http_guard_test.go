@@ -125,8 +125,12 @@ func TestRequestsThatMayComeDo(t *testing.T) {
 		{"in more than one type of answer", postMessage(ping, token, "Accept: text/html;q=0.9, */*;q=0.1")},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			if r, body := w.raw(c.request); r.StatusCode != 200 || !strings.Contains(body, `"result":{}`) {
+			r, body := w.raw(c.request)
+			if r.StatusCode != 200 || !strings.Contains(body, `"result":{}`) {
 				t.Errorf("%d %s", r.StatusCode, body)
+			}
+			if r.Header.Get("X-Content-Type-Options") != "nosniff" || r.Header.Get("Cache-Control") != "no-store" {
+				t.Errorf("a browser may guess or keep the answer: %v", r.Header)
 			}
 		})
 	}
