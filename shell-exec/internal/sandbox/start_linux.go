@@ -48,6 +48,14 @@ func (s *Sandbox) Start(ctx context.Context, c Command, f Files) (t *Tree, err e
 	if c.Terminal {
 		l.terminal = f.Stdin
 	}
+	// The thread comes first: it has the rules before there is a command that could break them.
+	unbound := l.bind()
+	began := time.Now()
+
+	// Until track has written the command down nobody knows it: reap must not take its status for that of an
+	// orphan, nor Close miss it, or what a failed start has made. Both wait for this lock.
+	s.children.starting.RLock()
+	defer s.children.starting.RUnlock()
 	defer func() {
 		if l.plan != nil && l.terminal != nil {
 			l.plan.close() // that of a terminal is of no use to others
@@ -57,17 +65,9 @@ func (s *Sandbox) Start(ctx context.Context, c Command, f Files) (t *Tree, err e
 			t, err = nil, startFailed(c, err)
 		}
 	}()
-
-	// The thread comes first: it has the rules before there is a command that could break them.
-	if err := l.bind(); err != nil {
-		return nil, err
+	if unbound != nil {
+		return nil, unbound
 	}
-	began := time.Now()
-
-	// Until track has written the command down nobody knows it: reap must not take its status for that of an
-	// orphan, nor Close miss it. Both wait for this lock.
-	s.children.starting.RLock()
-	defer s.children.starting.RUnlock()
 	s.mu.Lock()
 	closed := s.closed
 	s.mu.Unlock()
