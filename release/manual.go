@@ -44,7 +44,8 @@ func manual(a about) []byte {
 		fmt.Fprintf(&b, "**%s**\n: %s\n\n", markdown.Replace(word), markdown.Replace(meaning+". "+f.Variable))
 	}
 	section("FILES")
-	fmt.Fprintf(&b, "The audit log is mcp-server/audit/%s.jsonl in $XDG\\_STATE\\_HOME, or in \\~/.local/state, unless --audit-log names another.\n", a.Name)
+	fmt.Fprintf(&b, "The audit log is mcp-server/audit/%s.jsonl in $XDG\\_STATE\\_HOME, or in \\~/.local/state, "+
+		"unless --audit-log names another.\n", a.Name)
 	section("EXIT STATUS")
 	b.WriteString("0 for success, 1 for a failure, 2 for invalid settings or an invalid command line.\n")
 	return md2man.Render([]byte(b.String()))
