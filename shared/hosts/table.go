@@ -17,7 +17,7 @@ type Host struct {
 
 	where  []place
 	dialog string // where to paste the entry, for a host without a file
-	// moved names a variable that says with the path of a directory of where.
+	// moved names a variable with the path that replaces a directory of where.
 	moved  moved
 	shapes []shape              // the first is for a new file
 	head   func(Entry) tree     // members before the entry, in a file of its own

@@ -243,7 +243,7 @@ asciiNone:
 	RET
 
 // func traitsNext(b []byte) traits
-// Y4 to Y7 gather where a hasNUL, an hasESC, a hasCR and a top bit was.
+// Y4 to Y7 gather where a NUL, an ESC, a CR and a top bit was.
 TEXT ·traitsNext(SB), NOSPLIT, $0-25
 	MOVQ b_base+0(FP), SI
 	MOVQ b_len+8(FP), BX
