@@ -145,7 +145,7 @@ func (e Edit) apply(content []byte, enc text.Encoding, maxBytes int) ([]byte, in
 	case n == 0:
 		return nil, 0, p.missing(string(old.needle))
 	case e.Count > 0 && n != e.Count:
-		_, lines, words := p.where(old, false)
+		_, lines, words := p.where(old, n, false)
 		return nil, 0, fault.New(fault.ParamInvalid, words+", not "+times(e.Count)+" as expected",
 			"Give the number that is right, or more of the text around the places meant").
 			With("lines", lines).With("matches", n).With("expected", e.Count)
@@ -204,7 +204,7 @@ func (p page) once(old *automaton[byte]) error {
 	found := 0
 	for range matches(old, p.lines, true) {
 		if found++; found > 1 {
-			n, lines, words := p.where(old, true)
+			n, lines, words := p.where(old, 0, true)
 			return fault.New(fault.ParamInvalid, words+", and which one is meant is not clear",
 				"Give more of the text around it, so that it is there once, or ask to replace all").
 				With("lines", lines).With("matches", n)
@@ -214,8 +214,9 @@ func (p page) once(old *automaton[byte]) error {
 }
 
 // where counts the matches of a text, and returns the lines, from 1, in which the first of
-// them begin, also in words.
-func (p page) where(old *automaton[byte], overlapping bool) (n int, lines []int, words string) {
+// them begin, also in words. A count that is not 0 is known to be that of the matches that
+// are whole characters of the encoding.
+func (p page) where(old *automaton[byte], count int, overlapping bool) (n int, lines []int, words string) {
 	const maxLines = 20
 	line, seen := 1, 0
 	for at := range matches(old, p.lines, overlapping) {
@@ -224,6 +225,9 @@ func (p page) where(old *automaton[byte], overlapping bool) (n int, lines []int,
 			seen = at
 			lines = append(lines, line)
 		}
+	}
+	if count > 0 {
+		n = count
 	}
 	words = "the text to replace is there " + times(n) + ", in line"
 	for i, line := range lines {

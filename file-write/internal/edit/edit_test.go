@@ -148,6 +148,8 @@ func TestRefusals(t *testing.T) {
 		{"a character the encoding cannot hold", "shift_jis", "a", one("a", "b😀"), fault.ParamInvalid, "shift_jis cannot hold the character \"😀\" (U+1F600)"},
 		{"content that is not in the encoding", "shift_jis", "a\n\x81", one("a", "b"), fault.ParamInvalid, "not valid shift_jis"},
 		{"half of a character of Big5", "big5", "\x88\x62", one("Ê", "E"), fault.ParamInvalid, "within a character of the file's encoding"},
+		{"halves of characters of Big5 are not counted", "big5", "\x88\x62\n\x88\x66", []edit.Edit{{Old: "Ê", Count: 2}}, fault.ParamInvalid, "the text to replace is there once, in lines 1, 2, not 2 times"},
+		{"a file of escape sequences only", "iso-2022-jp", "\x1b$B\x1b(B", one("本", "x"), fault.ParamInvalid, "nor is anything like it"},
 		{"too large", "utf-8", "aaa", all("a", strings.Repeat("x", 400)), fault.LimitReached, "more than 1000 bytes"},
 		{"too large by what follows", "utf-8", "a" + strings.Repeat("b", 999), one("a", "xx"), fault.LimitReached, "more than 1000 bytes"},
 		{"a CR LF is not matched by half", "utf-8", "a\r\nb\r\n", one("a\r", "x"), fault.ParamInvalid, "is not in the file"},

@@ -55,9 +55,10 @@ func (t *tracker) match(from, to int) (m match, ok bool) {
 }
 
 // complete reports whether the bytes and the text come to their ends together, as they
-// must if every character was told from the next.
+// must if every character was told from the next. A file of escape sequences only has no
+// text, and the decoder was not called.
 func (t *tracker) complete() bool {
-	if t.decoder == nil {
+	if t.decoder == nil || t.page.text == "" {
 		return true
 	}
 	_, _, whole := t.decodeTo(len(t.page.text))
