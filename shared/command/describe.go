@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// description is a program for what a release writes of it: manual page and manifests.
+// description is a program for what a release writes of it: man page and manifests.
 type description struct {
 	Name     string               `json:"name"`
 	Title    string               `json:"title"`
