@@ -140,3 +140,14 @@ func From(err error) *Error {
 	}
 	return New(Internal, "the server met a fault of its own", "Report it with the request_id; trying again may work").Because(err)
 }
+
+// FromOwn is From for an error about a file of the server's own. A code that would be about a file of the client's
+// becomes Unavailable, with missing as the message.
+func FromOwn(err error, missing string) *Error {
+	e := From(err)
+	switch e.Code {
+	case NotFound, Exists, ParamInvalid, ParamMalformed, Forbidden, OutsideAllowed:
+		return New(Unavailable, missing, "")
+	}
+	return e
+}

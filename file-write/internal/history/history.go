@@ -425,11 +425,6 @@ func patient(ctx context.Context, r io.Reader) io.Reader {
 	})
 }
 
-// aboutFiles are codes that would be about the client's file if they came from the store's.
-var aboutFiles = []fault.Code{
-	fault.NotFound, fault.Exists, fault.ParamInvalid, fault.ParamMalformed, fault.Forbidden, fault.OutsideAllowed,
-}
-
 // failed explains an error of the operating system about the store's own files. An error
 // that has its code already stays as it is.
 func failed(what string, err error) error {
@@ -439,10 +434,7 @@ func failed(what string, err error) error {
 	if coded, ok := errors.AsType[*fault.Error](err); ok {
 		return coded
 	}
-	f := fault.From(err)
-	if slices.Contains(aboutFiles, f.Code) {
-		f = fault.New(fault.Unavailable, "a file of it is missing or of the wrong kind", "")
-	}
+	f := fault.FromOwn(err, "a file of it is missing or of the wrong kind")
 	return fault.New(f.Code, "the history of changes cannot be "+what+", since "+f.Msg,
 		"Ask the person who runs this server to look at its state directory").Because(err)
 }

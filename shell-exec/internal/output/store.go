@@ -26,7 +26,6 @@ import (
 	"os"
 	"path"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -203,9 +202,6 @@ func lockFile(ctx context.Context, f *os.File) error {
 	return flock.Wait(ctx, f, "the stored outputs")
 }
 
-// ours are codes that would be about the caller's file if they came from the store's.
-var ours = []fault.Code{fault.NotFound, fault.Exists, fault.ParamInvalid, fault.ParamMalformed, fault.Forbidden, fault.OutsideAllowed}
-
 // failed is an error of the operating system about the store's own files. An error that has its code already stays.
 func failed(what string, err error) error {
 	if err == nil {
@@ -214,10 +210,7 @@ func failed(what string, err error) error {
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		return f
 	}
-	f := fault.From(err)
-	if slices.Contains(ours, f.Code) {
-		f = fault.New(fault.Unavailable, "a file of them is missing or of the wrong kind", "")
-	}
+	f := fault.FromOwn(err, "a file of them is missing or of the wrong kind")
 	do := "Ask the person who runs this server to look at its state directory"
 	if f.Code == fault.DiskFull {
 		do = f.Do
