@@ -83,7 +83,7 @@ func compare(t *testing.T, what string, with, without *reader) {
 	}
 }
 
-// spared counts the files beneath dir that a search for text would not open.
+// spared counts the files under dir that a search for text would not open.
 func spared(t *testing.T, x *indexing, dir, text string) (n int) {
 	t.Helper()
 	x.running.Wait()

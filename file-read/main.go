@@ -1,5 +1,5 @@
 // file-read is an MCP server that lets a client read, list, find and search files
-// beneath the directories it was given, and nothing more: no line of it writes
+// under the directories it was given, and nothing more: no line of it writes
 // (policy_test.go), and at start it gives up the right to (package restrict).
 package main
 

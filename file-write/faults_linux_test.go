@@ -29,7 +29,7 @@ type house struct {
 	dir, history, record string
 }
 
-// newHouse makes a house beneath base, with entries (see mcptest.Tree) in the allowed
+// newHouse makes a house under base, with entries (see mcptest.Tree) in the allowed
 // directory.
 func newHouse(t *testing.T, base string, entries ...string) house {
 	t.Helper()
@@ -75,7 +75,7 @@ func (h house) verified() audit.Result {
 	return r
 }
 
-// filesIn is every file beneath dir and what it holds; drafts are counted, and not
+// filesIn is every file under dir and what it holds; drafts are counted, and not
 // looked into.
 func filesIn(t *testing.T, dir string) (files map[string]string, drafts int) {
 	t.Helper()

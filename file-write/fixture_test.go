@@ -60,7 +60,7 @@ func (w fixture) holds(what, name, content string) {
 	}
 }
 
-// names are all paths beneath the fixture's directory, a space between them.
+// names are all paths under the fixture's directory, a space between them.
 func (w fixture) names() string {
 	var names []string
 	err := filepath.WalkDir(w.dir, func(path string, d os.DirEntry, err error) error {

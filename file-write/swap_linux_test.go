@@ -70,7 +70,7 @@ func checkFirst(dir, outside string) (lost int) {
 func TestADirectorySwappedForALinkLeadsNoCallOutside(t *testing.T) {
 	const calls, atOnce = 500, 8 // of each of four kinds
 	for _, c := range []struct {
-		what, dir, link, outside string // beneath the base
+		what, dir, link, outside string // under the base
 		refuses                  bool   // both outcomes must occur
 		flags                    []string
 	}{

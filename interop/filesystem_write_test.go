@@ -414,7 +414,7 @@ var differentWrites = []difference{
 		refused, "paths that run code later are protected"},
 }
 
-// stage is where the scene is set anew for each question: two directories that stay,
+// stage is where the scene is set again for each question: two directories that stay,
 // for the servers hold them open.
 type stage struct{ dir string }
 

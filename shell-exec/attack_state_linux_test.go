@@ -110,7 +110,7 @@ func kept(t *testing.T, dir string) map[string][]byte {
 }
 
 // damaged are the files of before that are away, or of which a part was changed. What is only of use to a running server comes
-// and goes, and what is short is written anew.
+// and goes, and what is short is written again.
 func damaged(before, now map[string][]byte) (out []string) {
 	for path, content := range before {
 		after, there := now[path]

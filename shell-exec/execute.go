@@ -216,7 +216,7 @@ func stillRunning(r process.Result) string {
 		r.Until.UTC().Format(time.RFC3339), r.PID)
 }
 
-// Text is what was written, and how it ended or goes on.
+// Text is what was written, and how it ended or continues.
 func (o executionOut) Text() string {
 	b := outputText(o.Stdout, o.Stderr)
 	fmt.Fprintf(b, "[%s, execution_id %s", o.Status, o.ID)

@@ -62,7 +62,7 @@ func (s *shell) readOutput(ctx context.Context, in readOutputIn) (readOutputOut,
 	return out, nil
 }
 
-// Text is the page, and where it goes on.
+// Text is the page, and where it continues.
 func (o readOutputOut) Text() string {
 	if !o.Truncated {
 		return o.Content

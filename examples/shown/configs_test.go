@@ -25,7 +25,7 @@ var grants = map[string][]string{
 }
 
 // registration is one file of configs/: which host it is for, where a host keeps it, and
-// the key that servers lie beneath. A % in the name stands for a server: one file each.
+// the key that servers lie under. A % in the name stands for a server: one file each.
 type registration struct {
 	host, file, goes, under string
 	shared                  []string // what a file that a team shares says instead of its paths

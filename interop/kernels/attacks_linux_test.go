@@ -396,7 +396,7 @@ func (s *stage) perform(names []string, flags []string) (map[string]string, erro
 	return outcomes, nil
 }
 
-// set makes everything anew.
+// set makes everything again.
 func (s *stage) set() error {
 	err := errors.Join(os.RemoveAll(s.work), os.RemoveAll(s.outside), os.MkdirAll(s.work, 0o755), os.MkdirAll(s.outside, 0o755))
 	s.target.Readable = s.outside + "/readable/file"

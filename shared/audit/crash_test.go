@@ -138,7 +138,7 @@ func TestALostHeadRecordIsRebuiltFromTheNewestFileThatHasEvents(t *testing.T) {
 	}
 }
 
-// Whatever stands in the files, verifying ends, recording goes on, and what is
+// Whatever stands in the files, verifying ends, recording continues, and what is
 // recorded comes last.
 func FuzzAnyFilesAreVerifiedAndGoneOnWith(f *testing.F) {
 	line := `{"seq":1,"time":"2026-07-28T12:00:00Z","prev":"","hash":"` + strings.Repeat("0", 64) + `"}` + "\n"

@@ -151,7 +151,7 @@ func TestAProcessConfinedToTheDirectoryOfTheLogGoesOnRecording(t *testing.T) {
 }
 
 // confinedChild opens a log, confines itself to its directory, and makes the log
-// rotate, prune, and open its files anew.
+// rotate, prune, and open its files again.
 func confinedChild(args []string) error {
 	l, err := audit.Open(args[0], audit.Options{MaxBytes: 2000, Keep: 2})
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package confine turns the names that a client writes into files, and only into
-// files beneath the allowed directories.
+// files under the allowed directories.
 //
 // The open is the check: no function says that a name is safe. [Roots.Parse] reads
 // a name lexically, and [Path.Open] hands it to the kernel together with the
@@ -43,13 +43,13 @@ type Symlinks int
 const (
 	// Reject refuses every link, wherever it leads.
 	Reject Symlinks = iota
-	// Within follows a link whose target is named beneath an allowed directory.
-	// The target's text is parsed anew, at most maxLinks times, and what comes out
+	// Within follows a link whose target is named under an allowed directory.
+	// The target's text is parsed again, at most maxLinks times, and what comes out
 	// is opened as strictly as under Reject.
 	Within
 )
 
-// Options narrow what lies beneath the allowed directories. The zero value
+// Options narrow what lies under the allowed directories. The zero value
 // rejects links and denies nothing else.
 type Options struct {
 	Symlinks     Symlinks
@@ -194,8 +194,8 @@ func (r *Roots) find(abs string) (in *root, rel string, ok bool) {
 	return in, rel, ok
 }
 
-// beneath is the way from dir to abs where abs is dir or lies in it, component by
-// component: /allow_evil is not beneath /allow. Both are absolute and clean.
+// under is the way from dir to abs where abs is dir or lies in it, component by
+// component: /allow_evil is not under /allow. Both are absolute and clean.
 func beneath(dir, abs string) (rel string, ok bool) {
 	if sameHostName(dir, abs) {
 		return ".", true

@@ -27,7 +27,7 @@ type rules struct {
 
 // newRules compiles the deny globs. A pattern without a slash is matched against
 // every component, one with a slash against the way from the allowed directory and
-// against the absolute path; what lies beneath a denied directory is denied too. A
+// against the absolute path; what lies under a denied directory is denied too. A
 // pattern that cannot be read is fault.Misconfigured: it must not be left out.
 func newRules(o Options, home string) (rules, error) {
 	var d denyTexts
@@ -93,7 +93,7 @@ func (d *denyTexts) add(text, home string) error {
 	anywhere := !strings.Contains(text, "/")
 	// private/** must also deny a listing of private: else its names could be read.
 	if dir, ok := strings.CutSuffix(text, "/**"); ok && dir != "" {
-		text = dir // all that is beneath a directory is denied with the directory
+		text = dir // all that is under a directory is denied with the directory
 	}
 	if _, err := glob.CompileFold(text); err != nil {
 		return err

@@ -94,7 +94,7 @@ func TestEveryRowOfTheTableOfSecretsDeniesWhatItNames(t *testing.T) {
 	denied, readable := confine.SecretTable()
 	for _, pattern := range denied {
 		if strings.HasPrefix(pattern, "/") {
-			continue // not beneath a fresh directory
+			continue // not under a fresh directory
 		}
 		name := strings.ReplaceAll(strings.ReplaceAll(pattern, "**/", "x/"), "*", "y")
 		if _, err := r.Parse(name); !errors.Is(err, fault.OutsideAllowed) {

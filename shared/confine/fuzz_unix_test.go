@@ -17,7 +17,7 @@ import (
 // FuzzParse holds the properties of a name:
 //
 //   - Parse never panics, and its errors are ours;
-//   - what it makes lies beneath the directory: no .., no control character;
+//   - what it makes lies under the directory: no .., no control character;
 //   - the caller's words read again are the same path, and Locate agrees;
 //   - Child of a parsed path is what Parse makes of the joined name.
 func FuzzParse(f *testing.F) {

@@ -12,7 +12,7 @@ import (
 // so that nothing swapped on the way to it can lead the change elsewhere.
 //
 // A link on the way or under the name itself is treated as in Open, an allowed
-// directory is fault.ParamInvalid because its own name is not beneath it, and a
+// directory is fault.ParamInvalid because its own name is not under it, and a
 // directory that is missing is fault.NotFound. That the entry is no link holds only
 // for the moment: whoever opens it must refuse to follow one (O_NOFOLLOW).
 func (p Path) OpenParent() (*Dir, string, error) { return p.openParent(true) }

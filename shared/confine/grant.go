@@ -44,7 +44,7 @@ func OpenGrant(path string, guarded []string) (*Grant, error) {
 	return g, nil
 }
 
-// Grants are the allowed directories, each opened once, beneath the one that the
+// Grants are the allowed directories, each opened once, under the one that the
 // operator allowed. One that is not there, or is reached through a link by now, is
 // refused.
 func (r *Roots) Grants() ([]*Grant, error) {

@@ -27,7 +27,7 @@ func openRoot(real string) (descriptor, error) {
 	return openat(unix.AT_FDCWD, real, wantDirectory|unix.O_NOFOLLOW_ANY)
 }
 
-// openBeneath opens rel beneath d without following any link: the kernel refuses
+// openBeneath opens rel under d without following any link: the kernel refuses
 // links, and a clean rel without .. has no other way out of d.
 func openBeneath(d descriptor, rel string, flags int, by mechanism) (descriptor, error) {
 	if by != byKernel {
@@ -39,7 +39,7 @@ func openBeneath(d descriptor, rel string, flags int, by mechanism) (descriptor,
 	return openat(d, rel, flags|unix.O_NOFOLLOW_ANY)
 }
 
-// infoBeneath describes rel beneath d without opening it for anything.
+// infoBeneath describes rel under d without opening it for anything.
 func infoBeneath(d descriptor, rel string, by mechanism) (Info, error) {
 	dir, err := openBeneath(d, path.Dir(rel), wantDirectory, by)
 	if err != nil {

@@ -57,7 +57,7 @@ func openReal(real string, flags int) (descriptor, error) {
 	return walk(top, real[1:], flags)
 }
 
-// openBeneath opens rel beneath d without following any link.
+// openBeneath opens rel under d without following any link.
 func openBeneath(d descriptor, rel string, flags int, by mechanism) (descriptor, error) {
 	if by == byKernel {
 		return openat2(d, rel, flags, strict)
@@ -68,7 +68,7 @@ func openBeneath(d descriptor, rel string, flags int, by mechanism) (descriptor,
 // direntName is where the name of a directory entry begins (getdents64(2)).
 const direntName = 19
 
-// infoBeneath describes rel beneath d without opening it for anything.
+// infoBeneath describes rel under d without opening it for anything.
 func infoBeneath(d descriptor, rel string, by mechanism) (Info, error) {
 	fd, err := openBeneath(d, rel, wantInfo, by)
 	if err != nil {

@@ -55,7 +55,7 @@ func openRoot(real string) (descriptor, error) {
 	return h, nil
 }
 
-// openBeneath opens rel beneath d with one NtCreateFile: OBJ_DONT_REPARSE fails on
+// openBeneath opens rel under d with one NtCreateFile: OBJ_DONT_REPARSE fails on
 // any reparse point on the way, so that symbolic links, junctions and mount points
 // are refused, and NT paths know no "..".
 func openBeneath(d descriptor, rel string, want uint32, _ mechanism) (descriptor, error) {

@@ -12,7 +12,7 @@ import (
 )
 
 // spelling is one row: a name, and the path that it means, in the caller's words
-// and beneath the allowed directory, or the code of its refusal.
+// and under the allowed directory, or the code of its refusal.
 type spelling struct {
 	what, name string
 	want       any // fault.Code, or Path.String as a string

@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 )
 
-// Path is a name beneath an allowed directory. Only [Roots.Parse] and [Path.Child]
-// make one that opens; the zero value refuses. That it lies beneath is a matter of
-// its text: what is there is judged anew by every open.
+// Path is a name under an allowed directory. Only [Roots.Parse] and [Path.Child]
+// make one that opens; the zero value refuses. That it lies under is a matter of
+// its text: what is there is judged again by every open.
 type Path struct {
 	roots    *Roots
 	root     *root
@@ -23,7 +23,7 @@ type Path struct {
 // absolute where the caller was absolute.
 func (p Path) String() string { return p.words }
 
-// Abs is the path as the host knows it, beneath the allowed directory as it was
+// Abs is the path as the host knows it, under the allowed directory as it was
 // configured. It is for people to read, not for opening.
 func (p Path) Abs() string {
 	if p.root == nil {
@@ -45,8 +45,8 @@ func (p Path) Base() string {
 	return base
 }
 
-// Parent is the directory that p is in, where that is still beneath the allowed
-// directory; it is judged anew like any path when it is opened.
+// Parent is the directory that p is in, where that is still under the allowed
+// directory; it is judged again like any path when it is opened.
 func (p Path) Parent() (Path, bool) {
 	if p.root == nil || p.refused != nil || p.fileOnly || p.rel == "." {
 		return Path{}, false

@@ -31,7 +31,7 @@ func (p Path) reach(r request) (fd descriptor, at Path, err error) {
 	case p.refused != nil:
 		return fd, p, p.refused
 	}
-	// Each round holds the allowed directory anew, opens once, and only then asks why it
+	// Each round holds the allowed directory again, opens once, and only then asks why it
 	// failed. The answer may be out of date by the time it comes; that costs a round or
 	// gives a wrong explanation, but it opens nothing, for the next name goes through the
 	// same open. The count bounds it against a tree that changes all the time.

@@ -14,11 +14,11 @@ import (
 // described only when it matters: at a tenth of the price of reading a small file,
 // and there is one for nearly every system call saved. Put there instead meanwhile,
 // a FIFO, socket or terminal cannot be read at a place, a directory not at all, and
-// a device, which only the superuser can make, is refused where it goes on.
+// a device, which only the superuser can make, is refused where it continues.
 type Reader struct {
 	file    reading
 	stamp   Stamp
-	at      int64 // where Read goes on
+	at      int64 // where Read continues
 	ended   bool  // a read has shown the end
 	open    bool
 	regular bool // it was described
@@ -123,7 +123,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 	case err == nil && (n == 0 || n < len(p) && r.file.place.local):
 		r.ended = true
 		return n, io.EOF
-	case !r.regular: // it goes on, or cannot be read at a place
+	case !r.regular: // it continues, or cannot be read at a place
 		if wrong := r.describe(); wrong != nil {
 			return 0, wrong
 		}

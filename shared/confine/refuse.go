@@ -47,7 +47,7 @@ func shown(name string) string {
 	return strconv.Quote(name)
 }
 
-// outside is the refusal of a name that lies beneath no allowed directory.
+// outside is the refusal of a name that lies under no allowed directory.
 func (r *Roots) outside(words string) error {
 	e := fault.New(fault.OutsideAllowed, "the path "+shown(words)+" is outside the allowed directories", r.whereInstead())
 	if !r.opts.HidePaths {

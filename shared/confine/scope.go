@@ -74,7 +74,7 @@ func (s *Scope) Narrow(dirs []string) (*Scope, error) {
 	return NewScope(narrow, s.client), nil
 }
 
-// Narrow is what r and dirs have in common: where a directory of dirs lies beneath
+// Narrow is what r and dirs have in common: where a directory of dirs lies under
 // an allowed one, it; where it contains an allowed one, that. It is never wider
 // than r: / and file:/// give r back, and nothing in common, or no dirs, gives a
 // Roots that refuses every name. Each of dirs is an absolute path, ~/…, or a file:

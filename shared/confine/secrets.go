@@ -1,7 +1,7 @@
 package confine
 
 // secret is one row of the set that DenySecrets denies, or with readable one of its
-// exceptions. A directory is named without a trailing /**: what is beneath a denied
+// exceptions. A directory is named without a trailing /**: what is under a denied
 // directory is denied.
 type secret struct {
 	pattern  string

@@ -249,7 +249,7 @@ func openEntry(d descriptor, name string, flags int) (fd descriptor, err error) 
 
 // walk is for kernels and filters without openat2. It opens rel component by component. Each is opened relative to the descriptor
 // of the one before and none is followed, so that whatever is swapped on the way,
-// the walk is always in a directory that was beneath d when it got there.
+// the walk is always in a directory that was under d when it got there.
 func walk(d descriptor, rel string, flags int) (descriptor, error) {
 	if !filepath.IsLocal(rel) {
 		return -1, unix.EXDEV

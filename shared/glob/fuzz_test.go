@@ -125,7 +125,7 @@ func splitPattern(p string) []string {
 	for {
 		i := indexOutsideClass(p, start, "/")
 		if i < 0 {
-			if out != nil && p[start:] == "**" { // a/** is what is beneath a: at least one component
+			if out != nil && p[start:] == "**" { // a/** is what is under a: at least one component
 				return append(out, "**", "*")
 			}
 			return append(out, p[start:])

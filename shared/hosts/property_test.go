@@ -110,7 +110,7 @@ func has(d hosts.Document) bool {
 	return false
 }
 
-// alike fails where with is not text with one more entry beneath key, for a parser
+// alike fails where with is not text with one more entry under key, for a parser
 // that reads both.
 func alike(t *testing.T, parser func([]byte, any) error, key string, text, with []byte) {
 	t.Helper()

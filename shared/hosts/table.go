@@ -221,7 +221,7 @@ func Names() []string {
 	return names
 }
 
-// beneath is the shape that nearly all hosts have.
+// under is the shape that nearly all hosts have.
 func beneath(key string, entry func(Entry) tree) []shape {
 	return []shape{{under: []string{key}, entry: entry}}
 }

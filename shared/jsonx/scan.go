@@ -28,7 +28,7 @@ const maxNested = 10_000
 
 // Scanner reads JSON from its beginning, without copying and without keeping anything. Its
 // methods return false where they do not find what they read; nothing can be read after that.
-// Like encoding/json it goes on behind text that is not UTF-8 and halves of surrogate pairs,
+// Like encoding/json it continues behind text that is not UTF-8 and halves of surrogate pairs,
 // but it remembers the first one.
 type Scanner struct {
 	in     []byte

@@ -8,7 +8,7 @@ import (
 // maxRounds is how often a client of 2026-07-28 calls again with what it was asked for.
 const maxRounds = 10
 
-// Asked is what a result of 2026-07-28 asks for before the call can go on (SEP-2322).
+// Asked is what a result of 2026-07-28 asks for before the call can continue (SEP-2322).
 type Asked struct {
 	ResultType    string             `json:"resultType"`
 	InputRequests map[string]Message `json:"inputRequests"` // method and params

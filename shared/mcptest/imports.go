@@ -22,7 +22,7 @@ import (
 type Rule struct {
 	Files   string   // the files: globs relative to the module's root, a space between them
 	Except  []string // base names of files the rule is not about
-	Never   []string // import paths; "x/..." is x and everything beneath it
+	Never   []string // import paths; "x/..." is x and everything under it
 	Deep    bool     // nor may anything that the packages of these files import, at any depth
 	Alone   bool     // nor may it start goroutines
 	Because string   // why, as a sentence for the person who broke the rule

@@ -77,7 +77,7 @@ func always() []Varying {
 // wireFile is the last file of a session: the session itself.
 const wireFile = "wire"
 
-// tell plays a session in a new directory beneath dir and makes it say what came.
+// tell plays a session in a new directory under dir and makes it say what came.
 func tell(dir string, story *txtar.Archive, varying []Varying) error {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {

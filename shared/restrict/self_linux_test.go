@@ -107,7 +107,7 @@ func say(err error) string {
 // deed is done.
 type fixture struct{ Readable, Writable, Other, Outside string }
 
-// newFixture is the n-th fixture beneath root: all that is readable stands beneath
+// newFixture is the n-th fixture under root: all that is readable stands under
 // one directory, and so on.
 func newFixture(t *testing.T, root string, n int) fixture {
 	in := func(dir string) string { return filepath.Join(root, dir, fmt.Sprint(n)) }

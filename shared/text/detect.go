@@ -139,7 +139,7 @@ func asUTF8(h head) (Encoding, bool) {
 }
 
 // strict decodes h if all of it is valid. A character cut at the end is left
-// out where the file goes on.
+// out where the file continues.
 func (e Encoding) strict(h head) (string, bool) {
 	body := h.bytes
 	if e.IsUTF8() {

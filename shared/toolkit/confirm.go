@@ -58,7 +58,7 @@ type reply struct {
 // A tool must not have changed anything before it calls Confirm, and returns the error
 // as it is. In protocol 2026-07-28 there is no question during a call: Confirm then
 // fails with an error that toolkit turns into the question, and the client calls again,
-// with the answer. The tool starts anew, decides anew what it has to ask, and where
+// with the answer. The tool starts again, decides again what it has to ask, and where
 // that is the same question, has its answer at once. A tool with several questions asks
 // one after the other; what was agreed to is not asked again. A question is asked once
 // in a call.

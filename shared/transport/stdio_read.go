@@ -11,7 +11,7 @@ import (
 )
 
 // maxIdle is how many goroutines wait for their turn to read. Each has a stack
-// that has grown to what a call needs; to grow it anew is a tenth of a quick call.
+// that has grown to what a call needs; to grow it again is a tenth of a quick call.
 const maxIdle = 8
 
 // read takes requests and handles them as long as it has the turn to read. What

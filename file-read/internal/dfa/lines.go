@@ -128,7 +128,7 @@ func (m *Machine) four(text []byte, found []int) []int {
 	return found
 }
 
-// attend goes on where, behind n more bytes, a stream has come to a match or to
+// attend continues where, behind n more bytes, a stream has come to a match or to
 // a state that is not known.
 func (m *Machine) attend(text []byte, s *[streams]stream, n int) {
 	for i := range s {

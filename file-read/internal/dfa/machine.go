@@ -69,7 +69,7 @@ func (p *Program) Machine() *Machine {
 // and it will tell nothing more.
 func (m *Machine) Failed() bool { return m.failed }
 
-// forget begins anew with the state where a line begins.
+// forget begins again with the state where a line begins.
 func (m *Machine) forget() {
 	m.table, m.states, m.nodes = m.table[:0], m.states[:0], m.nodes[:0]
 	clear(m.index)
@@ -186,7 +186,7 @@ func (m *Machine) step(s uint32, class uint8) uint32 {
 		return next
 	}
 
-	// The program goes on behind the byte, or begins anew there.
+	// The program continues behind the byte, or begins again there.
 	m.from = m.from[:0]
 	for _, i := range at {
 		if in := &m.p.inst[i]; in.op == opByte && in.lo <= b && b <= in.hi {

@@ -54,8 +54,8 @@ type Window struct {
 	Start     int64
 	Count     int   // lines in Text
 	Total     int64 // lines in the whole text; -1 if not known
-	Truncated bool  // the text goes on after the window
-	Next      int64 // the Offset to go on with, 0 at the end; negative where Start is
+	Truncated bool  // the text continues after the window
+	Next      int64 // the Offset to continue with, 0 at the end; negative where Start is
 	Cut       int   // lines in Text that were longer than MaxLine
 }
 

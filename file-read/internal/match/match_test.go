@@ -299,7 +299,7 @@ func TestMistakesAreExplained(t *testing.T) {
 const slowly = `(?:[a-z]+[0-9]?){20}\pL{200}!`
 
 // TestCancellationIsNoticed makes the context end by the reads of the search
-// itself; a search that does not look at it would go on to the end.
+// itself; a search that does not look at it would continue to the end.
 func TestCancellationIsNoticed(t *testing.T) {
 	for _, c := range []struct {
 		what, expr string

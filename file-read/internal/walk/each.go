@@ -17,7 +17,7 @@ const (
 	maxOpen = 32 // directories that are held open only to come back to them
 
 	// How much is taken at a time: few entries in the beginning, so that a walk that
-	// ends early has hardly gone ahead, and more as it goes on.
+	// ends early has hardly gone ahead, and more as it continues.
 	minRun       = 2
 	maxRun       = 64
 	firstAhead   = 48 // entries ahead, and two more for each delivered, up to Options.Ahead

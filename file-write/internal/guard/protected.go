@@ -68,7 +68,7 @@ func (g Protected) Judge(rel string) error {
 }
 
 // opens says whether the protected thing that ends before end was opened by its name
-// or path, or something beneath it on the way by its path. A name opens nothing beneath
+// or path, or something under it on the way by its path. A name opens nothing under
 // what is protected: .vscode must not open .git/.vscode. Only what is spelled out is
 // open: a short name may mean another file.
 func (g Protected) opens(way []string, end int) bool {

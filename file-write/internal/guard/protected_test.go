@@ -153,7 +153,7 @@ func TestAPatternThatOpensNothingStopsTheStart(t *testing.T) {
 }
 
 // FuzzProtectedPaths holds that nothing panics; that a refused path stays refused in any case,
-// with what Windows drops, beneath other directories and with more beneath it; and that
+// with what Windows drops, under other directories and with more under it; and that
 // a guard that opens one thing never refuses more than one that opens nothing.
 func FuzzProtectedPaths(f *testing.F) {
 	for _, rel := range []string{".git/config", "GIT~1", "a/.\u017f\u017fh/x", ".mcp.json. .", "CONFIG~1/fish", ".github/workflows/x", "x.run.xml", `a\.npmrc`, "\xff/.git", "..", "~1.~1"} {

@@ -152,7 +152,7 @@ func TestAnIndexWithoutTheNewerFieldsIsRead(t *testing.T) {
 }
 
 // Who died between the name of a content and its line left something that nothing has
-// made durable; the same content kept next is written anew.
+// made durable; the same content kept next is written again.
 func TestAContentWithoutALineIsNotTrusted(t *testing.T) {
 	w := newFixture(t)
 	s := w.open(history.Limits{})

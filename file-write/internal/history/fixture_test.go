@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	mcptest.Children(m, children)
 }
 
-// fixture is a store with a clock that goes on only when told.
+// fixture is a store with a clock that continues only when told.
 type fixture struct {
 	*testing.T
 	dir string

@@ -35,7 +35,7 @@ func TestAFileThatCannotGrowIsAnErrorAndLosesNothing(t *testing.T) {
 }
 
 // fillChild DIR keeps changes until the limit on file sizes cuts first a content and
-// then a line of the index short. Both must be errors, and with more room it goes on.
+// then a line of the index short. Both must be errors, and with more room it continues.
 func fillChild(args []string) error {
 	signal.Ignore(syscall.SIGXFSZ)
 	s, err := history.Open(args[0], history.Limits{}, time.Now)

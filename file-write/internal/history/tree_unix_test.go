@@ -76,7 +76,7 @@ func (w *treeWorld) pack(name string) ([]byte, history.Count) {
 	return b.Bytes(), count
 }
 
-// describe is what lies beneath a directory, one line each, in the order of names.
+// describe is what lies under a directory, one line each, in the order of names.
 func (w *treeWorld) describe(dir string, modes bool) string {
 	w.Helper()
 	var all strings.Builder

@@ -22,7 +22,7 @@ func TestWhatIsPackedComesBack(t *testing.T) {
 	long := strings.Repeat("n", 255)
 	for _, c := range []struct {
 		name    string
-		entries []string // beneath d
+		entries []string // under d
 		count   history.Count
 	}{
 		{"nothing", nil, history.Count{}},

@@ -110,12 +110,12 @@ var (
 	// quoteWithin is a quote in ${…}, which the shell may take for a letter; bracket a pattern that it may not know.
 	quoteWithin = regexp.MustCompile(`\$\{[^}]*['"]`)
 	bracket     = regexp.MustCompile(`[?*+@!]\(`)
-	// document is a line that begins a here-document, and nothing else that goes on after it.
+	// document is a line that begins a here-document, and nothing else that continues after it.
 	document = regexp.MustCompile(`^[^(){}<"'#\\]*<<-?[ \t]*('[\w.-]+'|"[\w.-]+"|[\w.-]+)[^(){}<"'#\\]*$`)
 	expands  = regexp.MustCompile(`\$[{(\[]|\\$`)
 )
 
-// perhapsComplete says that a text that goes on to the parser may be at its end to a shell:
+// perhapsComplete says that a text that continues to the parser may be at its end to a shell:
 // what is typed next would be run as a line of its own.
 func perhapsComplete(text string) bool {
 	if strings.Contains(text, "`") || quoteWithin.MatchString(text) || bracket.MatchString(text) {

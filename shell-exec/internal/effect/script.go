@@ -475,7 +475,7 @@ func (r *reader) argvs(s *scope, args []*syntax.Word) [][]cmdline.Word {
 	return [][]cmdline.Word{argv}
 }
 
-// combined goes on from the first word that may become several things.
+// combined continues from the first word that may become several things.
 func (r *reader) combined(s *scope, before []cmdline.Word, readings [][]cmdline.Word, rest []*syntax.Word) [][]cmdline.Word {
 	words, longest, all := [][][]cmdline.Word{{before}, readings}, len(readings), len(readings)
 	for _, w := range rest {

@@ -91,7 +91,7 @@ func (s *Store) about(run string) (record, error) {
 	return r, nil
 }
 
-// State says whether a run goes on.
+// State says whether a run continues.
 type State string
 
 // The states of a run.

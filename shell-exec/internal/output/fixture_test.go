@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { mcptest.Children(m, children) }
 
 var children = map[string]func(args []string) error{}
 
-// fixture is a store with a clock that goes on only when told.
+// fixture is a store with a clock that continues only when told.
 type fixture struct {
 	*testing.T
 	dir string

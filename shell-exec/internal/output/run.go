@@ -53,7 +53,7 @@ type stream struct {
 	tail    []byte // the last bytes of what was stored, at most 3
 }
 
-// Begin makes room for the outputs of a run and says that it goes on, until End or the death of this process. A full
+// Begin makes room for the outputs of a run and says that it continues, until End or the death of this process. A full
 // disk is fault.DiskFull.
 func (s *Store) Begin(ctx context.Context, a About) (*Run, error) {
 	r := s.Later(a)

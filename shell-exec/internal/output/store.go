@@ -196,7 +196,7 @@ func (t Type) index() int {
 
 // lockFile locks f for this process, and for a child that inherits it. Whoever tests the lock holds it for a moment.
 func lockFile(ctx context.Context, f *os.File) error {
-	if runtime.GOOS == "windows" { // a child does not inherit locks there, so none says whether a run goes on
+	if runtime.GOOS == "windows" { // a child does not inherit locks there, so none says whether a run continues
 		return fault.New(fault.Unavailable, "this platform has no file locks for a store of outputs", "")
 	}
 	return flock.Wait(ctx, f, "the stored outputs")

@@ -224,7 +224,7 @@ func (e *execution) ask(how ending) {
 	}
 }
 
-// Waiting calls look for news so often, and let a command that outgrew its answer go on for so long before they answer.
+// Waiting calls look for news so often, and let a command that outgrew its answer continue for so long before they answer.
 const (
 	progressPause = 500 * time.Millisecond
 	outgrown      = time.Second

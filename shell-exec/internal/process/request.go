@@ -17,7 +17,7 @@ const (
 	Foreground Mode = "foreground" // the call waits to the end, or to the time-out, which ends the command
 	Background Mode = "background" // the call answers at once; the command ends with the server
 	Detached   Mode = "detached"   // the call answers at once; the command outlives the server
-	Adaptive   Mode = "adaptive"   // the call waits for a while; the command goes on
+	Adaptive   Mode = "adaptive"   // the call waits for a while; the command continues
 )
 
 // ParseMode reads a mode; the words of document 001 are other words for two of them, and no word is Adaptive.

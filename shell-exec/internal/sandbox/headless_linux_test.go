@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// headless is the variable that makes a deed go on without its first thread, as if the process had ended.
+// headless is the variable that makes a deed continue without its first thread, as if the process had ended.
 const headless = "SANDBOX_TEST_HEADLESS"
 
 func init() {

@@ -11,7 +11,7 @@ import (
 )
 
 // TestAPlanIsKeptWhileEveryNameLeadsWhereItDid installs a tool, replaces it and lets
-// time pass: each time the rules are made anew, and else they are not.
+// time pass: each time the rules are made again, and else they are not.
 func TestAPlanIsKeptWhileEveryNameLeadsWhereItDid(t *testing.T) {
 	s := &Sandbox{machine: machine{landlock: restrict.LandlockABI()}, home: t.TempDir()}
 	if s.machine.landlock == 0 {

@@ -46,7 +46,7 @@ func TestToolsOfDevelopersWorkInside(t *testing.T) {
 			c := w.shell(tool.script)
 			c.Env = append(c.Env, "HOME="+home, "GOTOOLCHAIN=local", "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off", "CGO_ENABLED=0", "npm_config_update_notifier=false")
 			if tool.name == "go" {
-				c = withGoCache(t, c) // to build the standard library anew takes a minute
+				c = withGoCache(t, c) // to build the standard library again takes a minute
 			}
 			c.Limits = Limits{Memory: 1 << 30, Processes: 50, FileSize: 100 << 20, CPU: 5 * time.Minute}
 			if got := run(t, newBox(t, home), c); !got.ok() || !strings.HasSuffix(got.out, tool.want) {

@@ -317,7 +317,7 @@ type textRow struct {
 	cells  []rune
 	marks  map[int][]byte // characters without a width, by the cell that they follow; -1 is before the first
 	marked int            // bytes in marks
-	soft   bool           // the line goes on in the next row
+	soft   bool           // the line continues in the next row
 }
 
 func (r *textRow) reset() { *r = textRow{cells: r.cells[:0]} }

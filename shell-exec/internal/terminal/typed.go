@@ -229,7 +229,7 @@ func (r *reading) end() {
 		return
 	}
 	r.ends = true
-	t.doubt = max(t.doubt, unknown) // what comes next goes on with it, or answers a question of the shell
+	t.doubt = max(t.doubt, unknown) // what comes next continues with it, or answers a question of the shell
 }
 
 // movements are sequences after which the line is unknown, and nothing worse: they never run it, and want no other key.

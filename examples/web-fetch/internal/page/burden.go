@@ -17,7 +17,7 @@ const (
 
 // weigh returns how many nodes the tree of a page may have, from one pass over its tags, and
 // whether that is bearable. A parser of HTML repeats formatting elements that are open
-// wherever a paragraph begins anew, so that a few kilobytes can make gigabytes of nodes;
+// wherever a paragraph begins again, so that a few kilobytes can make gigabytes of nodes;
 // each is counted here as often as it may be repeated, by its length.
 func weigh(content string) (nodes int, bearable bool) {
 	z := html.NewTokenizer(strings.NewReader(content))
